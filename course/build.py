@@ -151,7 +151,7 @@ def _check_foreign_files(stage: Stage, options: Options) -> list[str]:
         some = ", ".join(foreign[:_SOME]) + (" …" if len(foreign) > _SOME else "")
         raise Refusal(
             "CFG003",
-            f"{options.out.name}/ holds files that no build wrote: {some}",
+            f"{options.out.name}/ contains files that no build wrote: {some}",
             "move them away, build elsewhere with --out, or keep them with --force",
         )
     return foreign

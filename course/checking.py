@@ -34,7 +34,7 @@ def run_check(options: Options, arguments: Namespace) -> int:
     """
     if arguments.report is not None and not arguments.report.parent.is_dir():
         message = f"there is no folder {arguments.report.parent} for the report"
-        raise Refusal("CFG005", message, "create it first: a check makes no folders")
+        raise Refusal("CFG005", message, "create it first: a check creates no folders")
     if arguments.accept_ids:
         print(accept_ids(options))
     report = check(options)

@@ -154,7 +154,7 @@ def _add_serve(commands: Commands, emit: argparse.ArgumentParser) -> None:
 
 
 def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
-    init = commands.add_parser("init", help="begin a course: a small one that builds at once")
+    init = commands.add_parser("init", help="start a small course that builds at once")
     init.add_argument("folder", type=Path, help="a new or empty folder")
     init.add_argument("--title", help="title of the course (default: from the name of the folder)")
     init.add_argument("--lang", default="en", help="its language, such as de (default: en)")
@@ -168,16 +168,20 @@ def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
         "--planned", action="store_true", help="planned: only its brief, no material yet"
     )
     new.set_defaults(run=_new)
-    explain = commands.add_parser("explain", help="say what a rule wants, with examples")
+    explain = commands.add_parser("explain", help="explain a rule, with examples")
     explain.add_argument("code", nargs="?", help="such as QUZ004; without: all rules")
     explain.set_defaults(run=_explain)
-    fmt = commands.add_parser("fmt", parents=[place], help="bring YAML into its usual form")
+    fmt = commands.add_parser("fmt", parents=[place], help="format the YAML sources")
     fmt.add_argument("--check", action="store_true", help="list files that would change")
     fmt.set_defaults(run=_fmt)
-    stats = commands.add_parser("stats", parents=[place], help="count what the course holds")
+    stats = commands.add_parser(
+        "stats", parents=[place], help="count lessons, minutes and concepts"
+    )
     stats.add_argument("--format", choices=("text", "json"), default="text")
     stats.set_defaults(run=_stats)
-    deploy = commands.add_parser("deploy-list", parents=[place], help="what changed since a build")
+    deploy = commands.add_parser(
+        "deploy-list", parents=[place], help="list what changed since a build"
+    )
     _out(deploy)
     deploy.add_argument("--since", type=Path, required=True, help="an older build-manifest.json")
     deploy.set_defaults(run=_deploy_list)
@@ -189,7 +193,7 @@ def _base_url(text: str) -> str:
     odd = len(steps) > 1 and "" in steps
     if not match or odd or {".", ".."} & set(steps) or int(match[1] or 1) not in range(1, 65536):
         raise argparse.ArgumentTypeError(
-            "want a plain address such as https://example.org/course/ "
+            "expected a plain address such as https://example.org/course/ "
             "(no query, no credentials; other alphabets percent-encoded)"
         )
     return text.rstrip("/") + "/"
@@ -197,7 +201,7 @@ def _base_url(text: str) -> str:
 
 def _jobs(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError("want a number from 1 to 64")
+        raise argparse.ArgumentTypeError("expected a number from 1 to 64")
     return int(text)
 
 

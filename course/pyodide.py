@@ -59,7 +59,7 @@ def _registry() -> str:
         done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=_WAIT_S)
     except (OSError, subprocess.SubprocessError) as error:
         hint = "install npm, set NPM_CONFIG_REGISTRY, or remove runInPage"
-        raise Refusal("RUN004", "no npm registry is known on this machine", hint) from error
+        raise Refusal("RUN004", "no npm registry is configured on this machine", hint) from error
     return done.stdout.strip()
 
 

@@ -118,7 +118,7 @@ def create(
     sources, graph = link_course(Options(root, root))
     if sources.course is None:
         raise ScaffoldError(
-            "there is no course here that can be read",
+            "there is no readable course here",
             "run the command where the folder content/ lies, and check course.yaml",
         )
     if kind == "ui":
@@ -164,7 +164,7 @@ def _to_translate() -> str:
 def _find_first_phase(graph: Graph) -> str:
     first = next(iter(graph.phases), None)
     if first is None:
-        raise ScaffoldError("a pathway leads through phases, and there is none", "create one first")
+        raise ScaffoldError("a pathway needs a phase, and there is none yet", "create one first")
     return first
 
 
@@ -183,7 +183,7 @@ def _find_project_base(graph: Graph, planned: bool) -> tuple[str, str]:
             if planned or graph.lessons[name].authored:
                 return owner, name
     what = "a lesson" if planned else "an authored lesson"
-    raise ScaffoldError(f"a project needs a pathway with {what}", "write that first")
+    raise ScaffoldError(f"a project needs a pathway with {what}", "write it first")
 
 
 def _number_path(root: Path, owner: str, name: str) -> str:

@@ -247,7 +247,7 @@ def attempt(options: Options) -> Attempt:
         failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
         return Attempt(State("", failure), failure, out, again=refusal.code == _BUSY)
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
-        failure = f"the build broke off\n\n{traceback.format_exc()}"
+        failure = f"the build failed\n\n{traceback.format_exc()}"
         return Attempt(State("", failure), failure, out)
 
 

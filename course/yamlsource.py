@@ -255,7 +255,7 @@ class _Builder:
         return self._refuse("YML005", f"tags are not allowed: {tag}", event, "remove the tag")
 
     def _empty(self) -> _RefusedError:
-        hint, first = "write the data, or remove the file", self.first_line
+        hint, first = "add the data, or remove the file", self.first_line
         span = Span(first, 1, first, 1)
         problem = Problem("YML007", self.file, "the document is empty", span=span, hint=hint)
         return _RefusedError(problem)

@@ -210,7 +210,7 @@ def _check_folder(
     else:
         return
     if there != folder:
-        hint = f"write {link['kind']}:{link['id']}, which no renumbering breaks"
+        hint = f"write {link['kind']}:{link['id']}, which survives renumbering"
         message, span = f"there is no folder {folder}", Span(*link["at"])
         yield Problem("LNK001", file, message, span=span, expected=there, got=folder, hint=hint)
 
@@ -281,7 +281,7 @@ def find_cycles(
         yield Problem(
             code,
             files[last],
-            f"the {what} go in a circle: {' → '.join([*circle, start])}",
+            f"the {what} form a circle: {' → '.join([*circle, start])}",
             (key, edges[last].index(start)),
             got=start,
         )

@@ -166,7 +166,7 @@ def render(
 
 def _check_page(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
     if size > limit:
-        message = "the page of this lesson is larger than its budget"
+        message = "the page of this lesson is too large"
         expected, actual = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
         yield Problem("OUT006", record.file, message, expected=expected, got=actual)
     if not record.authored and 'class="planned' not in html:

@@ -256,7 +256,7 @@ def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Itera
     """
     if not any(word in text for word in _UNFINISHED_WORDS):
         return  # three searches for a word cost less than one pattern
-    hint = "finish the text, or set status: planned" if may_wait else "finish the passage"
+    hint = "finish the text, or set status: planned" if may_wait else "finish the text"
     places = list(_UNFINISHED.finditer(text))
     if places:
         more = f" at {len(places)} places, first here" if len(places) > 1 else ""
@@ -269,7 +269,7 @@ def report_unknown(entry: Entry | Folder, allowed: list[str], where: str) -> Pro
     return Problem(
         "SRC006",
         entry.file,
-        f"{where} has no place for this",
+        f"{where} cannot contain this",
         expected=", ".join(allowed),
         got=entry.name,
         hint=_suggest_language(entry.name) or _suggest_name(entry.name, allowed),
@@ -304,7 +304,7 @@ def report_missing(folder: Folder, name: str, what: str) -> list[Problem]:
     there = [entry.name for entry in folder.files]
     near = next((file_name for file_name in there if _stem(file_name) == _stem(name)), None)
     present = shorten(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
-    message = f"the folder of {what} holds no {name}"
+    message = f"the folder of {what} has no {name}"
     hint = f"create {name}, or begin the folder name with _ while it is a draft"
     hint = f"rename {near} to {name}" if near else hint
     file = f"{folder.file}/{name}"

@@ -289,7 +289,7 @@ class _Parser:
     def tree(self, node: ast.expr) -> Tree:
         match node:
             case ast.Constant(value=bool() | str() | bytes() | None):
-                raise FormulaError("a formula holds numbers and names only", "remove the quotes")
+                raise FormulaError("a formula has numbers and names only", "remove the quotes")
             case ast.Constant(value=int() | float() as number) if math.isfinite(number):
                 return float(number)
             case ast.Name(id=name):
@@ -317,7 +317,7 @@ class _Parser:
                 return self.call(name, args)
         raise FormulaError(
             f'"{shorten(ast.unparse(node))}" has no meaning in a formula',
-            "use numbers, names, operators and the functions of the list",
+            "use numbers, names, operators and the listed functions",
         )
 
     def name(self, name: str) -> Tree:

@@ -73,7 +73,7 @@ def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
                 Problem(
                     "CFG006",
                     LOCK_FILE,
-                    f"line {number} is not an entry",
+                    f"line {number} is not a valid entry",
                     span=Span(number, 1, number, len(line) + 1),
                     expected="KIND ID [STATUS]",
                     got=shorten(line),

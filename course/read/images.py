@@ -192,7 +192,7 @@ class _SvgReader:
             self.parser.Parse(data, True)
         except expat.ExpatError as error:
             self.size, what = None, expat.ErrorString(error.code)
-            self.report(f"the SVG is broken: {what}", None, _XML_CURES.get(what, ""), "SRC011")
+            self.report(f"the SVG is malformed: {what}", None, _XML_CURES.get(what, ""), "SRC011")
         except (ValueError, LookupError):
             self.size = None
         return self

@@ -518,7 +518,7 @@ class _Reader:
         report = self.out.report
         if (char := find_control(text)) is not None:
             entity = max(self.out.bytes.find(b"&#", start, end), start)
-            message = f"an entity stands for the control character U+{ord(char):04X}"
+            message = f"this entity is the control character U+{ord(char):04X}"
             hint = "delete it, or put it in backticks to show the entity"
             report("SRC004", message, (entity, end), hint=hint)
         for match in _FOOTNOTE.finditer(self.out.bytes, start, end):
@@ -526,7 +526,7 @@ class _Reader:
             hint = f"add a line [^{label}]: and its text"
             report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
         if "$" in text and (formula := _OPEN_FORMULA.search(self.out.bytes, start, end)):
-            message = "the formula that begins here never ends"
+            message = "the formula that starts here never ends"
             hint = "close every brace, leave no line empty, and end it with the same dollar signs"
             report("MTH001", message, formula.span(), hint=hint)
 
@@ -619,7 +619,7 @@ def check_link_text(out: Outline, text: str, at: Range, *, pictured: bool) -> No
     if not text and not pictured:
         out.report("A11003", "the link has no text", at)
     elif text.casefold().strip(" .!") in _VAGUE:
-        message = f'the link text "{shorten(text)}" does not say where it goes'
+        message = f'the link text "{shorten(text)}" does not say where it leads'
         out.report("A11004", message, at)
 
 
@@ -649,7 +649,7 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
         out.report(target.code, message, at, got=shorten(raw), hint=hint)
     elif target.code == "LNK001" and image:
         hint = target.hint or ""
-        hint = hint if hint.startswith("did you") else "put the file into media/, beside lesson.md"
+        hint = hint if hint.startswith("did you") else "put the file into media/ next to lesson.md"
         out.report("LNK001", "there is no such picture", at, got=shorten(raw), hint=hint)
     elif target.code:
         shown = shorten(_CREDENTIALS.sub("//…@", raw))
@@ -845,7 +845,7 @@ def convert_formula(tex: str, *, display: bool) -> str:
     if not tex.strip():
         raise MathsError("the formula is empty", 0)
     if "\\color" in tex:
-        raise MathsError("colours are left to the page", tex.index("\\color"))
+        raise MathsError("a formula cannot set colours", tex.index("\\color"))
     if words := _WORDS_IN_FORMULA.search(tex):
         message = f'"{words[0]}" is not a name in a formula; mark words with \\text{{{words[0]}}}'
         raise MathsError(message, words.start())

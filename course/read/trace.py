@@ -167,7 +167,7 @@ class _Reader:
             return
         text = self.data.get(name)
         if text is None:
-            hint = nearest(name, self.data) or "put the file into the folder data of the lesson"
+            hint = nearest(name, self.data) or "put the file into the data folder of the lesson"
             self.report("TRC001", f'there is no file "{shorten(name)}"', ("file",), hint)
             return
         table = [row for row in csv.reader(text.split("\n")) if row]
@@ -201,7 +201,7 @@ class _Reader:
                 what = "appears twice" if header.count(label) > 1 else "cannot name a column"
                 hint = "lower-case letters, digits and _, such as speed_kmh; no function, not x"
                 if ";" in label or "\t" in label:
-                    hint = "part the columns by commas, and write a point in 0.5"
+                    hint = "separate the columns by commas, and write 0.5 with a point"
                 self.blame(name, 1, f'"{shorten(label)}" {what}', hint)
                 return False
         if not header:
@@ -270,7 +270,7 @@ class _Reader:
         if not _NAME.match(name):
             message, hint = "cannot be a name", "lower-case letters, digits and _, no blanks"
         elif name in taken:
-            message, hint = "means something already", "choose another name"
+            message, hint = "is already in use", "choose another name"
         if message:
             problem = Problem("TRC003", self.file, f'"{shorten(name)}" {message}', path, hint=hint)
             self.problems.append(replace(problem, on_key=on_key))

@@ -73,7 +73,7 @@ def test_money_stays_money(text: str, tmp_path: Path) -> None:
         ("$$\na\n\nb\n$$", 1, "never ends", "leave no line empty"),
         (r"So $\speed$ it is.", 5, r'unknown command "\speed"', "check the command"),
         (r"So $a & b$ it is.", 7, "may only appear in a table", "close every brace"),
-        (r"So $\color{red}x$ it is.", 5, "colours are left to the page", "close every brace"),
+        (r"So $\color{red}x$ it is.", 5, "a formula cannot set colours", "close every brace"),
         ("It costs $5 and 6$.", 13, r"\text{and}", r"write \$"),
         ("It costs US$5 or US$6.", 12, "before a number", r"write \$"),
     ],

@@ -189,13 +189,13 @@ def test_a_project_needs_a_lesson_and_a_pathway_a_phase(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError, match="needs a pathway with an authored lesson"):
         create(course, "project", "rain-kit")
     put(course / "content/phases", None)
-    with pytest.raises(ScaffoldError, match="leads through phases"):
+    with pytest.raises(ScaffoldError, match="needs a phase"):
         create(course, "pathway", "rain-driver")
     assert create(course, "phase", "first-one") == ["content/phases/10-first-one/phase.yaml"]
 
 
 def test_without_a_course_nothing_is_created(tmp_path: Path) -> None:
-    with pytest.raises(ScaffoldError, match="no course here"):
+    with pytest.raises(ScaffoldError, match="no readable course here"):
         create(tmp_path, "phase", "first-one")
     assert list(tmp_path.iterdir()) == []
 
