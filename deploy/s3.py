@@ -25,7 +25,7 @@ from course.publish.tree import (
     File,
     Manifest,
     ManifestError,
-    manifest_bytes,
+    encode_manifest,
     read_manifest,
 )
 from deploy.bucket import Bucket, StoreError, lacks_credentials, parse_target
@@ -88,7 +88,7 @@ def publish(site: Path, bucket: Bucket, options: Options) -> Plan:
     if options.dry_run:
         _describe(plan, options)
     elif plan.changed or unsure or (options.delete and plan.obsolete):
-        _put(bucket, PENDING, manifest_bytes(changed | unsure), NEVER)
+        _put(bucket, PENDING, encode_manifest(changed | unsure), NEVER)
         _upload(site, bucket, changed, options)
         if options.delete:
             bucket.delete(plan.obsolete)
@@ -97,7 +97,7 @@ def publish(site: Path, bucket: Bucket, options: Options) -> Plan:
         listed = (site / MANIFEST).read_bytes()
         if plan.obsolete and not options.delete:  # what is left stays listed for a later --delete
             left = {path: file for path, file in (old | unsure).items() if path in plan.obsolete}
-            listed = manifest_bytes(left | new)
+            listed = encode_manifest(left | new)
         _put(bucket, MANIFEST, listed)
         bucket.delete([PENDING])
     return plan

@@ -20,6 +20,7 @@ PACKAGES: Final = ("course", "runtime", "paddock")
 OTHER_NAMES: Final = {
     "can": "python-can",
     "llama_cpp": "llama-cpp-python",
+    "ruamel": "ruamel.yaml",
     "serial": "pyserial",
     "yaml": "pyyaml",
 }
