@@ -153,6 +153,38 @@ def test_a_sector_has_the_top_speed_that_was_driven_in_it() -> None:
         assert number(fact, "value") == pytest.approx(top, abs=1.0)
 
 
+@pytest.mark.parametrize(("offset_m", "verdict"), [(0.0, "right"), (30.0, "wrong")])
+def test_a_claimed_brake_point_is_checked_by_the_unit_that_is_claimed(
+    offset_m: float, verdict: str
+) -> None:
+    usual = median(OWN.brake_point(4, lap) for lap in OWN.laps)
+    claimed = (Value(usual + offset_m, "m"),)
+    slots = Slots(corners=("Turn 4",), pedal="brake", amounts=claimed, claims=True)
+    (fact,) = tell("measure", slots)
+    assert number(fact, "usual") == pytest.approx(usual, abs=1.0)
+    assert fact.verdict == verdict
+
+
+@pytest.mark.parametrize("kind", ["rival_gap", "rival_how"])
+def test_so_many_seconds_in_a_corner_are_checked_against_what_is_lost_there(
+    kind: NeedKind,
+) -> None:
+    about = Slots(("Turn 4",), drivers=("Ben",), claims=True, than_me=True, gains=True)
+    lost_s = tell(kind, about)[0].gain_s
+    assert lost_s is not None
+    verdicts = [
+        tell(kind, replace(about, gains=lost_s > 0, amounts=(Value(claimed_s, "s"),)))[0].verdict
+        for claimed_s in (abs(lost_s), abs(lost_s) + 2.0)
+    ]
+    assert verdicts == ["right", "wrong"]
+
+
+def test_never_to_lift_in_a_corner_is_checked_by_the_throttle() -> None:
+    slots = Slots(corners=("Turn 1",), pedal="lift", claims=True, negated=True)
+    (fact,) = tell("measure", slots)
+    assert (fact.kind, fact.verdict) == ("claim-flat", "wrong")
+
+
 def test_the_lap_of_the_top_speed_is_told_where_its_place_is_asked_for_too() -> None:
     slots = Slots(quantity="speed", order="most", spot="straight", where=True, which="lap")
     (fact,) = tell("measure", slots)

@@ -1024,7 +1024,8 @@ def _answer(scene: Scene, slots: Slots) -> Facts:
     if slots.order == "worst" and brakes and not slots.corners:  # by what it costs
         ranked = replace(slots, quantity=None, order=None, spot="entry", which=None)
         return reviews.TELLERS["loss_rank"](scene, ranked)
-    if slots.claims and slots.quantity is None and slots.order is None and slots.corners:
+    bare = slots.quantity is None and slots.pedal is None and slots.order is None
+    if slots.claims and bare and slots.corners and not slots.amounts:
         if slots.negated or slots.all_laps:
             return TELLERS["corner_review"](scene, slots)
         slots = replace(slots, order="most")

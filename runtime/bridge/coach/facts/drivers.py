@@ -89,14 +89,21 @@ def _add_verdict(slots: Slots, facts: Facts) -> Facts:
     if slots.gains is None or not asks or side is None or facts[0].verdict:
         return facts
     expected = "behind" if slots.gains == slots.than_me else "ahead"
-    gap = facts[0].values.get("gap")
     claim_s = next((amount.number for amount in slots.amounts if amount.unit == "s"), None)
-    close = claim_s is None or not isinstance(gap, Value) or abs(gap.number - claim_s) <= CLOSE_S
-    sides = [fact.values.get("side") for fact in facts[:2] if fact.place == facts[0].place]
-    differ = slots.order != "mean" and len({other == expected for other in sides}) > 1
+    there = [fact for fact in facts[:2] if fact.place == facts[0].place]
+    gaps_s = [_gap_s(fact) for fact in there]
+    close = claim_s is None or any(abs(gap_s - claim_s) <= CLOSE_S for gap_s in gaps_s)
+    sides = {fact.values.get("side") == expected for fact in there}
+    differ = slots.order != "mean" and len(sides) > 1
     if claim_s is None and differ:  # on the best lap, but not usually
         return (replace(facts[0], verdict="partly"), *facts[1:])
     return (judge(facts[0], slots, so=side == expected and close), *facts[1:])
+
+
+def _gap_s(fact: Fact) -> float:
+    """Return the size of the gap that a fact tells, between laps or in a corner."""
+    gap = fact.values.get("gap")
+    return gap.number if isinstance(gap, Value) else abs(fact.gain_s or 0.0)
 
 
 def _rival(of: View) -> Outing:
