@@ -171,7 +171,7 @@ def check_markup(path: str, html: str) -> Iterator[Problem]:
     faults = page.faults + [f"<{tag}> is never closed" for tag in page.open]
     for fault in faults:
         message = f"not well-formed: {fault}"
-        yield Problem("OUT007", f"site/{path}", message, hint="mend the template")
+        yield Problem("OUT007", f"site/{path}", message, hint="correct the template")
     quick = read_facts(path, html)
     if page.ids != quick["ids"].split():
         yield Problem(

@@ -68,7 +68,7 @@ SLIPS = [
     Slip(f"{LAP_KIT}/README.md", "Reads a lap and", "TBD and", "LES018", 3, "README.md says TBD"),
     Slip(f"{LAP_KIT}/project.yaml", "title: Lap", "title: TODO", "LES018", 2, "planned"),
     Slip(QUIZ, "objective: 2", "objective: 9", "QUZ008", 14, "1 to 2"),
-    Slip(BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "MD016", 29, "write a blank after"),
+    Slip(BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "MD016", 29, "write a space after"),
     Slip(BRAKE_TRACE, "## Exercise: mark", "## Exercise - mark", "LES017", 29, "## Exercise: mark"),
     Slip(BRAKE_TRACE, "## Exercise: mark", "### Exercise: mark", "LES017", 29, "## Exercise: mark"),
     Slip(READ_A_LAP, "minutes: 20", "minutes: 20.0", "SCH001", None, "a whole number"),
