@@ -179,6 +179,17 @@ def test_so_many_seconds_in_a_corner_are_checked_against_what_is_lost_there(
     assert verdicts == ["right", "wrong"]
 
 
+@pytest.mark.parametrize(("offset_s", "verdict"), [(0.0, "right"), (0.3, "wrong")])
+def test_a_claimed_loss_is_checked_by_its_size(offset_s: float, verdict: str) -> None:
+    (lost,) = (fact for fact in tell("loss_rank", Slots()) if fact.kind == "loss-most")
+    assert lost.place is not None
+    assert lost.gain_s is not None
+    claimed = (Value(abs(lost.gain_s) + offset_s, "s"),)
+    corner = lost.place.corner or ""
+    about = Slots(corners=(corner,), quantity="time", gains=False, claims=True, amounts=claimed)
+    assert tell("measure", about)[0].verdict == verdict
+
+
 def test_never_to_lift_in_a_corner_is_checked_by_the_throttle() -> None:
     slots = Slots(corners=("Turn 1",), pedal="lift", claims=True, negated=True)
     (fact,) = tell("measure", slots)

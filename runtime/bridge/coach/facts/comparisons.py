@@ -48,6 +48,7 @@ from runtime.bridge.coach.facts.measures import (
     require_recorded,
 )
 from runtime.bridge.coach.facts.view import (
+    CLOSE_S,
     NO_CORNERS,
     Facts,
     View,
@@ -1006,7 +1007,10 @@ def _check_loss(view: View, where: str) -> Facts:
         if compared.other
         else loss.seconds <= compared.lost[-1].seconds + WORTH_S
     )
-    if order in RISES:  # more time
+    claimed_s = next((amount.number for amount in view.slots.amounts if amount.unit == "s"), None)
+    if claimed_s is not None and order not in ORDERED:
+        so = abs(abs(loss.seconds) - claimed_s) <= CLOSE_S
+    elif order in RISES:  # more time
         so = loss.seconds > WORTH_S if compared.other else compared.lost[0] is loss
     elif order not in ORDERED:
         so = loss.seconds > WORTH_S

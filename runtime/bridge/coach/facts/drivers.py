@@ -29,6 +29,7 @@ from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
+    CLOSE_S,
     LEVEL_S,
     Facts,
     Tell,
@@ -53,8 +54,6 @@ FEW: Final = 10
 """With fewer laps on a side there is no verdict on who is steadier."""
 MOST_PLACES: Final = 3
 """Corners listed for a gap; one of them is where the own driver is quicker."""
-CLOSE_S: Final = 0.05
-"""Tolerance of a claimed gap."""
 HALVES: Final = 4
 """The least laps for comparing the two halves of a session."""
 

@@ -124,6 +124,8 @@ LISTED: Final = 30
 """The most laps listed."""
 LEVEL_S: Final = 0.005
 """Times closer than this are shown as equal."""
+CLOSE_S: Final = 0.05
+"""Tolerance of a claimed gap or loss."""
 
 
 class Remedy(NamedTuple):
