@@ -8,7 +8,7 @@ JsonObject = dict[str, object]
 
 
 class ModelNotFound(NotFound):
-    """No model of that id is on this machine."""
+    """This machine has no model with that id."""
 
     code = "model_not_found"
 
@@ -17,11 +17,11 @@ class ModelNotFound(NotFound):
 
 
 class PromptTooLong(BadRequest):
-    """The prompt alone uses up the total token budget; the message carries both numbers."""
+    """The prompt alone exhausts the total token budget; the message contains both numbers."""
 
 
 class EngineFailed(ApiError):
-    """The engine broke down while it was generating."""
+    """The engine failed during generation."""
 
     status, code = 500, "server_error"
 
@@ -31,34 +31,34 @@ class EngineDied(EngineFailed):
 
 
 class EmbedBusy(TooMany):
-    """As many requests wait as the encoders take."""
+    """The queue of the encoders is full."""
 
     def __init__(
-        self, message: str = "too many texts wait to be embedded; try again in a moment"
+        self, message: str = "too many texts are waiting to be embedded; try again in a moment"
     ) -> None:
         super().__init__(message, headers={"Retry-After": "1"})
 
 
 class EmbedFailed(ApiError):
-    """The model cannot be loaded, or its process failed or ended twice over the same texts."""
+    """The model cannot be loaded, or its process failed or died twice on the same texts."""
 
     status, code = 500, "api_error"
 
 
 class BadText(BadRequest):
-    """A text is not Unicode: it holds half of a surrogate pair."""
+    """A text is not valid Unicode: it contains half of a surrogate pair."""
 
-    text = "a text holds half a surrogate pair, which is not a character"
+    text = "a text contains half of a surrogate pair, which is not a character"
 
 
 class ApiFailure(ApiError):
-    """Embeddings, documents or the search failed for a reason that is not the client's."""
+    """Embeddings, documents or search failed through no fault of the client."""
 
     status, code = 500, "api_error"
 
 
 class BenchmarkMissing(ApiError):
-    """No benchmark has been run since the start."""
+    """No benchmark has run since the server started."""
 
     status, code = 404, "no_benchmark"
 
@@ -70,12 +70,12 @@ class BenchmarkFailed(ApiError):
 
 
 class RichError(ApiError):
-    """A chat failure that a program may act upon: string code, state, what to do next."""
+    """A chat failure that programs can act on: string code, state and next steps."""
 
     rich_code: ClassVar[str]
     actionable: ClassVar[bool] = False
     retry: ClassVar[bool] = False
-    """Whether a stock client should try again by itself (header ``x-should-retry``)."""
+    """Whether stock clients should retry automatically (header ``x-should-retry``)."""
     sysmodel_status: str | None = None
     next_steps: tuple[str, ...] = ()
 
@@ -87,28 +87,28 @@ class RichError(ApiError):
 
 
 class LocalInitFailed(RichError):
-    """A model file exists and cannot be made ready: damaged, wrong backend, no memory, too slow."""
+    """A model file exists but cannot be loaded: damaged, wrong backend, no memory, too slow."""
 
     status, code, rich_code, actionable = 503, "local_engine_failed", "LOCAL_INIT_FAILED", True
     next_steps = (
         "Check that the file is a complete GGUF chat model (GET /v1/models lists all).",
         "Check that the backend declared for the model in catalog.toml fits this machine.",
-        "Check that the backend's libraries are installed and memory is free.",
+        "Check that the backend's libraries are installed and enough memory is free.",
     )
 
 
 class NoRoom(LocalInitFailed):
-    """The memory that is free now does not hold the model."""
+    """The model does not fit into the free memory."""
 
     next_steps = (
-        "Send the request again when a model in use rests.",
+        "Send the request again when a model that is in use becomes idle.",
         "Or ask for fewer max_tokens, or choose a smaller model (GET /v1/models lists all).",
         "Or free memory on this machine.",
     )
 
 
 class NotForChat(LocalInitFailed):
-    """The model is an embedding model: nothing is wrong with it."""
+    """The model is an intact embedding model, which cannot chat."""
 
     next_steps = (
         "Choose a chat model (GET /v1/models lists all).",
@@ -117,11 +117,11 @@ class NotForChat(LocalInitFailed):
     )
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"{model} is an embedding model, chat needs a chat model")
+        super().__init__(f"{model} is an embedding model; chat needs a chat model")
 
 
 class SysmodelDownloadable(RichError):
-    """The system model can be downloaded and is not here yet."""
+    """The system model can be downloaded but is not here yet."""
 
     status, code, rich_code, actionable = 503, "sysmodel_unavailable", "SYSMODEL_DOWNLOADABLE", True
     sysmodel_status = "downloadable"
@@ -133,7 +133,7 @@ class SysmodelDownloadable(RichError):
 
 
 class SysmodelDownloading(RichError):
-    """The system model is on its way."""
+    """The system model is being downloaded."""
 
     status, code, rich_code = 425, "sysmodel_unavailable", "SYSMODEL_DOWNLOADING"
     actionable, retry = True, True
@@ -145,19 +145,19 @@ class SysmodelDownloading(RichError):
 
 
 class SysmodelUnavailable(RichError):
-    """There is no system model on this machine, or its state cannot be read."""
+    """This machine has no system model, or its state cannot be read."""
 
     status, code, rich_code = 503, "sysmodel_unavailable", "SYSMODEL_UNAVAILABLE"
     sysmodel_status = "unavailable"
 
     def __init__(self, message: str, *, local_models: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        named = f": {', '.join(local_models)}" if local_models else "; GET /v1/models lists them"
-        self.next_steps = (f"Choose a local model{named}.",)
+        names = f": {', '.join(local_models)}" if local_models else "; GET /v1/models lists them"
+        self.next_steps = (f"Choose a local model{names}.",)
 
 
 class SysmodelUnknown(RichError):
-    """The provider reported a state outside the four known ones."""
+    """The provider reported a state other than the four known ones."""
 
     status, code, rich_code = 503, "sysmodel_unavailable", "SYSMODEL_UNKNOWN"
 
@@ -167,7 +167,7 @@ class SysmodelUnknown(RichError):
 
 
 class SysmodelBackgroundBlocked(RichError):
-    """The provider refuses callers in the background (underlying error code 30)."""
+    """The provider refuses background callers (its error code 30)."""
 
     status, code = 403, "sysmodel_background_blocked"
     rich_code, actionable = "SYSMODEL_BACKGROUND_BLOCKED", True
@@ -180,7 +180,7 @@ class SysmodelBackgroundBlocked(RichError):
 
 
 class SysmodelRuntimeError(RichError):
-    """The system model failed while it was answering."""
+    """The system model failed while answering."""
 
     status, code, rich_code = 500, "sysmodel_runtime_error", "SYSMODEL_RUNTIME_ERROR"
     sysmodel_status = "unknown"
@@ -193,7 +193,7 @@ def render(error: ApiError) -> JsonObject:
 
 
 def error_object(error: ApiError) -> JsonObject:
-    """What stands under ``error``, in an answer and in a frame of a stream alike."""
+    """The object under ``error``, both in an answer and in a frame of a stream."""
     if isinstance(error, RichError):
         rich: JsonObject = {
             "message": error.message,

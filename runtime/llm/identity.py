@@ -1,6 +1,6 @@
-"""Names the client and the tenant of a request from what its headers say about themselves.
+"""Client and tenant of a request, derived from its headers.
 
-Both names are self-declared: they keep cooperating programs apart and protect nobody.
+Both names are self-declared: they separate cooperating programs but protect nobody.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _LAST_CONTROL: Final = 0xA0
 
 
 def client_id(user_agent: str | None) -> str:
-    """The client of a request: its User-Agent without control characters, 256 characters at most.
+    """The client of a request: its User-Agent without control characters, at most 256 characters.
 
     Used for the rate limit, the metrics and, through `header_safe`, the header ``X-Client-Id``.
     """
@@ -32,27 +32,27 @@ def client_id(user_agent: str | None) -> str:
 
 @lru_cache(maxsize=256)
 def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
-    """The tenant of a request: the first header that is not blank, folded; at most 128 characters.
+    """The tenant of a request: the first non-blank header, folded, at most 128 characters.
 
-    Case and the width of blanks do not matter. A longer name keeps its first 111 characters and
-    ends in ``~`` and 16 hex digits of its SHA-256, so that two long names stay two tenants.
+    Case and the width of white space do not matter. A longer name keeps its first 111 characters,
+    followed by ``~`` and 16 hex digits of its SHA-256, so that long names stay distinct.
     """
-    return named_tenant(x_client_id or "") or named_tenant(user_agent or "") or ANONYMOUS
+    return parse_tenant(x_client_id or "") or parse_tenant(user_agent or "") or ANONYMOUS
 
 
-def addressed_client(headers: Mapping[str, str], remote: str | None) -> str:
-    """A tenant at one network address: whose prompts may share a cached beginning, and who has a
-    share of the encoders.
+def identify_client(headers: Mapping[str, str], remote: str | None) -> str:
+    """A tenant at one network address: prompts share cached prefixes only within it, and encoders
+    are shared fairly between them.
 
-    How soon a reply begins tells whether a prompt was cached. What a client says of itself is not
-    enough to let it learn that of another machine's prompts.
+    The delay of a reply reveals whether its prompt was cached. A self-declared name must not be
+    enough to learn that about another machine's prompts.
     """
     tenant = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
     return f"{remote or ''} {tenant}"
 
 
-def named_tenant(text: str) -> str | None:
-    """The tenant that a text names, folded as in `tenant_id`; None for a blank one."""
+def parse_tenant(text: str) -> str | None:
+    """The tenant that a text names, folded as in `tenant_id`; None for a blank text."""
     folded = _fold(text)
     if not folded:
         return None
@@ -63,34 +63,34 @@ def named_tenant(text: str) -> str | None:
 
 
 def header_safe(name: str) -> str:
-    """A name as a header value: plain ASCII as it is, else percent-encoded UTF-8 for the rest.
+    """A name as a header value: ASCII unchanged, other characters as percent-encoded UTF-8.
 
-    A name that had to be encoded has its ``%`` encoded too, so that decoding gives it back.
+    If anything is encoded, ``%`` is encoded too, so that decoding restores the name.
     """
     clean = _clean(name)
     return clean if clean.isascii() else quote(clean, safe=_PRINTABLE.replace("%", ""))
 
 
-def plain_text(text: str) -> bool:
-    """Whether a text has no control character, line break or half of a character."""
+def is_plain_text(text: str) -> bool:
+    """Whether a text has no control characters, line breaks or lone surrogates."""
     return _clean(text) == text
 
 
 def _clean(text: str) -> str:
-    """Without control characters and line breaks; bytes that were no UTF-8 stay apart."""
-    if text.isprintable():  # as almost every name
+    """Remove control characters and line breaks; bytes that are not UTF-8 stay distinct."""
+    if text.isprintable():  # the usual case
         return text
     return "".join(
-        _undecodable(c) if unicodedata.category(c) == "Cs" else c
+        _decode_byte(c) if unicodedata.category(c) == "Cs" else c
         for c in text
         if unicodedata.category(c) not in _CONTROL
     )
 
 
-def _undecodable(half: str) -> str:
-    """A byte that was no UTF-8, as Latin-1 has it: some programs write their headers so.
+def _decode_byte(half: str) -> str:
+    """Decode a byte that is not UTF-8 as Latin-1, which some programs use in headers.
 
-    Bytes that are control characters there are spelled out, so that no two names become one.
+    Bytes that are control characters there are spelled out, so that names stay distinct.
     """
     byte = ord(half) - _ESCAPED
     if not 0x80 <= byte <= 0xFF:
@@ -99,6 +99,6 @@ def _undecodable(half: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Lower case, one space between words; a tab or line break parts words like a space."""
+    """Lower the case and collapse white space, tabs and line breaks included, to single spaces."""
     words = " ".join(text.split())
     return " ".join(_clean(words).lower().split())

@@ -1,4 +1,4 @@
-"""Everything that the handlers of the language-model server share, put together in one place."""
+"""The parts that the handlers of the language-model server share."""
 
 import time
 from collections import OrderedDict
@@ -31,7 +31,7 @@ BOUNDS_S: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 @dataclass
 class ClientFigures:
-    """What one client's requests add up to."""
+    """Totals of a client's requests."""
 
     admitted: int = 0
     completed: int = 0
@@ -49,7 +49,7 @@ class Tokens:
 
 @dataclass
 class Service:
-    """The parts of a running server and what it counts."""
+    """The parts of a running server and its counters."""
 
     settings: LlmSettings
     version: str
@@ -69,7 +69,7 @@ class Service:
     store: DocumentStore | None = None
     """Open while the server runs."""
     started: float = field(default_factory=time.time)
-    """Unix seconds; `began` is the same moment on the clock that is never set."""
+    """Unix seconds; `began` is the same moment on the monotonic clock."""
     began: float = field(default_factory=time.monotonic)
     last_activity: float = field(default_factory=time.monotonic)
     tokens: Tokens = field(default_factory=Tokens)
@@ -77,8 +77,8 @@ class Service:
     rejects: dict[str, int] = field(default_factory=lambda: {"queue": 0, "rate": 0})
     first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
     queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
-    found: dict[str, tuple[Entry, float]] = field(default_factory=dict)
-    """Embedding models by id, and until when they need not be looked for again."""
+    recent: dict[str, tuple[Entry, float]] = field(default_factory=dict)
+    """Recently used embedding models by id, with the time until which they count as fresh."""
 
     @property
     def documents(self) -> DocumentStore:
@@ -88,15 +88,15 @@ class Service:
         return self.store
 
     def touch(self) -> None:
-        """Note that somebody uses the server; a look at its state does not count."""
+        """Note that the server is used; requests for its state do not count."""
         self.last_activity = time.monotonic()
 
-    def rejected(self, reason: str) -> None:
+    def count_rejection(self, reason: str) -> None:
         """Count a request that was not admitted."""
         self.rejects[reason] = self.rejects.get(reason, 0) + 1
 
     def client(self, name: str) -> ClientFigures:
-        """The figures of a client; from the 33rd name on they share one entry."""
+        """The figures of a client; all clients after the first 32 share one entry."""
         figures = self.clients.get(name)
         if figures is None:
             if len(self.clients) >= NAMED_CLIENTS:
@@ -122,12 +122,12 @@ class Service:
 SERVICE: Final = web.AppKey("service", Service)
 
 
-def needs_compat(request: web.Request) -> None:
-    """Raise `NotFound` for a route that only general clients need, unless `compat` is on."""
+def require_compat(request: web.Request) -> None:
+    """Raise `NotFound` unless `compat` is on, for routes that only general clients need."""
     if not request.app[SERVICE].settings.compat:
-        raise NotFound("this route is off here; the setting compat turns it on")
+        raise NotFound("this route is switched off; the setting compat enables it")
 
 
 def body_cap(app: web.Application) -> int:
-    """Bytes that a request body may have."""
+    """Maximum bytes of a request body."""
     return app[SERVICE].settings.body_cap

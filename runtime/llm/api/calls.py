@@ -1,6 +1,6 @@
-"""The path of every generated answer: admitted, queued, run, sent whole or as a stream.
+"""Every generated answer: admit the request, queue it, run it, send the reply whole or streamed.
 
-A `Form` says how the answer looks on the wire; everything else is the same for every route.
+A `Form` writes the answer for the wire; everything else is the same for every route.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.identity import addressed_client, client_id, header_safe
+from runtime.llm.identity import client_id, header_safe, identify_client
 from runtime.llm.inference import (
     ChatCall,
     Content,
@@ -53,16 +53,16 @@ from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone
 
 QUEUE: Final = web.RequestKey("queue", dict[str, str])
-"""Headers of an admitted request, which its answer carries whether it is a reply or an error."""
+"""Headers that the answer to an admitted request has, whether it is a reply or an error."""
 HEADERS: Final[Mapping[str, str]] = {
     "X-Request-Id": "number of the request",
-    "X-Client-Id": "the client, from its User-Agent",
-    "X-Queue-Position": "1-based position at admission, the running request counts",
-    "X-Queue-Depth": "unfinished requests in the lane at admission, this one included",
+    "X-Client-Id": "name of the client, from its User-Agent",
+    "X-Queue-Position": "1-based position at admission, counting running requests",
+    "X-Queue-Depth": "unfinished requests in the queue at admission, including this one",
     "X-Estimated-Wait-Ms": "(position - 1) x mean of the last 50 completed requests",
-    HEADER: "fields of the request that have no effect here, with commas between them",
+    HEADER: "comma-separated fields of the request that have no effect",
 }
-"""What every answer of a route of this road says in its head."""
+"""Headers of every generated answer, for OpenAPI."""
 _SEEDS: Final = 0xFFFFFFFF
 
 
@@ -91,21 +91,21 @@ ERRORS: Final[tuple[type[ApiError], ...]] = (
 
 
 async def take_token(request: web.Request) -> None:
-    """Charge the client's bucket; it runs before the body is read."""
+    """Charge the client's rate limit; runs before the body is read."""
     service = request.app[SERVICE]
     service.touch()
     client = client_id(request.headers.get("User-Agent"))
     wait = service.limiter.take(client, request.remote)
     if wait is not None:
-        service.rejected("rate")
+        service.count_rejection("rate")
         raise RateLimited(
-            "too many requests of this client; try again later",
+            "this client sends too many requests; try again later",
             headers={"Retry-After": str(wait), "X-RateLimit-Client": header_safe(client)},
         )
 
 
 class Reply:
-    """One reply of an answer as it grows; *number* counts the replies of an answer from 0."""
+    """A growing reply of an answer; *number* counts the replies of an answer from 0."""
 
     def __init__(self, number: int, job: PreparedCall) -> None:
         self.number = number
@@ -113,12 +113,12 @@ class Reply:
         self.load_ms = job.load_ms
         self.outcome = Outcome("stop")
         self.news: list[Event] = []
-        """What the last piece, or the end, has added."""
+        """The events that the last piece, or the end, added."""
         self._pieces: list[Piece] = []
         self.chars = 0
-        """Length of the text so far."""
+        """Characters of the text so far."""
         self.events: list[Event] = []
-        """What all of its pieces have added."""
+        """The events of all pieces so far."""
         self._parser: ReplyParser | None = None
 
     @property
@@ -128,12 +128,12 @@ class Reply:
 
     @property
     def tokens(self) -> list[TokenLogprob]:
-        """The tokens so far, where their probabilities were asked for and are known."""
+        """The tokens so far, if their probabilities were requested and are known."""
         return [token for piece in self._pieces for token in piece.tokens]
 
     @property
     def content(self) -> str:
-        """The text for the reader so far."""
+        """The text for the reader so far, without thoughts and calls."""
         return "".join(event.text for event in self.events if isinstance(event, Content))
 
     @property
@@ -152,14 +152,14 @@ class Reply:
         return [ToolCall(start.id, start.name, texts[start.number]) for start in starts]
 
     def add(self, piece: Piece, form: ReplyFormat) -> None:
-        """Take the next piece of the model's text, which is written in that form."""
+        """Add the next piece of the model's text and parse it as *form*."""
         self._pieces.append(piece)
         self.chars += len(piece.text)
         self._parser = self._parser or ReplyParser(form)
         self._note([*piece.events, *self._parser.feed(piece.text)])
 
     def end(self, outcome: Outcome) -> None:
-        """The text is whole."""
+        """Close the text and keep its cost."""
         self.outcome = outcome
         self._note(self._parser.end() if self._parser else [])
 
@@ -169,25 +169,25 @@ class Reply:
 
 
 class Form(Protocol):
-    """How an answer looks on the wire: frames of a stream, each a whole event, or one model."""
+    """Writes an answer for the wire: as frames of a stream, each a whole event, or as one model."""
 
     choices: int
-    """Replies in a row that share a prompt."""
+    """Number of consecutive replies that share a prompt."""
 
     def begin(self, reply: Reply) -> bytes:
-        """The model begins to read the prompt of a reply."""
+        """The frames when the model begins to read the prompt of a reply."""
         ...
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
-        """The reply has grown by a piece."""
+        """The frames for a further piece of the reply."""
         ...
 
     def end(self, reply: Reply) -> bytes:
-        """The reply is over."""
+        """The frames at the end of a reply."""
         ...
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
-        """Every reply is over; nothing follows but the end of the stream."""
+        """The frames after the last reply; only the end of the stream follows."""
         ...
 
     def whole(self, replies: Sequence[Reply]) -> BaseModel:
@@ -198,12 +198,12 @@ class Form(Protocol):
 async def answer(
     request: web.Request, ticket: Ticket, calls: Sequence[ChatCall], form: Form, *, stream: bool
 ) -> web.StreamResponse:
-    """Run the *calls* of an admitted request one after the other, and write their replies."""
+    """Run the *calls* of an admitted request one after the other and send their replies."""
     service = request.app[SERVICE]
     ticket.stream = stream
     client = ""
     if service.settings.prefix_cache:
-        client = addressed_client(request.headers, request.remote)
+        client = identify_client(request.headers, request.remote)
     forwarded = VIA in request.headers.get("Via", "")
     calls = [
         replace(call, client=client, is_whole=not stream, is_forwarded=forwarded) for call in calls
@@ -220,14 +220,14 @@ async def answer(
         service.admission.finish(ticket, state_after(error))
         raise
     finally:
-        service.admission.finish(ticket, State.ERRORED)  # unless it came to another end before
+        service.admission.finish(ticket, State.ERRORED)  # no effect if it is already finished
         service.touch()
 
 
 async def admit(request: web.Request, model: str) -> Ticket:
-    """A place in the queue of *model*, which the head of the answer shows; raises `QueueFull`.
+    """A place in the queue of *model*, which the answer's headers report; raises `QueueFull`.
 
-    Whoever gets the ticket hands it to `answer` at once.
+    The caller must pass the ticket to `answer` at once.
     """
     service = request.app[SERVICE]
     client = client_id(request.headers.get("User-Agent"))
@@ -235,7 +235,7 @@ async def admit(request: web.Request, model: str) -> Ticket:
     try:
         ticket = await service.chats.admit(number, owner, model)
     except QueueFull:
-        service.rejected("queue")
+        service.count_rejection("queue")
         raise
     service.client(client).admitted += 1
     request[QUEUE] = ticket.headers()
@@ -243,7 +243,7 @@ async def admit(request: web.Request, model: str) -> Ticket:
 
 
 def usual_sampling(settings: LlmSettings) -> Sampling:
-    """The choice of tokens for a request that says nothing of it, with a seed of its own."""
+    """The sampling of a request without sampling fields, with a random seed."""
     return Sampling(
         temperature=settings.temperature,
         top_k=settings.top_k,
@@ -253,7 +253,7 @@ def usual_sampling(settings: LlmSettings) -> Sampling:
 
 
 def choices_of(call: ChatCall, count: int) -> list[ChatCall]:
-    """The call *count* times, each with a seed of its own; the first alone may have a session."""
+    """*count* copies of the call, each with its own seed; only the first may have a session."""
     first = call.sampling
     return [call] + [
         replace(call, session_id=None, sampling=replace(first, seed=(first.seed + number) % _SEEDS))
@@ -262,14 +262,14 @@ def choices_of(call: ChatCall, count: int) -> list[ChatCall]:
 
 
 def state_after(error: ApiError) -> State:
-    """How a request that ended with *error* is counted: stopping it on purpose is no failure."""
+    """The final state of a request that ended with *error*; a deliberate stop is no failure."""
     return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
 
 
 async def _whole(
     service: Service, ticket: Ticket, calls: Sequence[ChatCall], form: Form
 ) -> web.Response:
-    """The answer as one JSON object."""
+    """Send the answer as one JSON object."""
     with ticket.stoppable():
         job = await service.chats.prepare(calls[0])
         replies = await _run(service, ticket, calls, job, form, None)
@@ -283,13 +283,13 @@ async def _whole(
 async def _stream(
     request: web.Request, service: Service, ticket: Ticket, calls: Sequence[ChatCall], form: Form
 ) -> web.StreamResponse:
-    """The answer as events; a failure before the commit is an ordinary error answer."""
+    """Send the answer as events; a failure before the commit is an ordinary error answer."""
     preparing = asyncio.ensure_future(service.chats.prepare(calls[0]))
     try:
         with ticket.stoppable():
             done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
             if done:
-                preparing.result()  # a failure is raised here and has its own status
+                preparing.result()  # raises a failure, which then has its own status
         settings = service.settings
         heartbeat_s, stall_s = settings.heartbeat_ms / 1000, settings.stall_ms / 1000
         async with EventStream(request, heartbeat_s=heartbeat_s, stall_s=stall_s) as stream:
@@ -314,7 +314,7 @@ async def _run(
     form: Form,
     stream: EventStream | None,
 ) -> list[Reply]:
-    """The replies to the calls, of which *job* is the first; a stream gets them as they grow."""
+    """Run the calls, the first prepared as *job*; a stream gets the replies as they grow."""
     replies: list[Reply] = []
     for number, call in enumerate(calls):
         if number:
@@ -325,7 +325,7 @@ async def _run(
             if stream is not None:
                 await stream.send(form.begin(reply))
             async for piece in timely(generation, service.chats.request_s):
-                if not (piece.text or piece.events):  # only a sign of work
+                if not (piece.text or piece.events):  # only a sign of life
                     continue
                 _note_first(ticket)
                 reply.add(piece, generation.format)
@@ -343,7 +343,7 @@ async def _run(
 
 
 def total_of(replies: Sequence[Reply], choices: int = 1) -> Outcome:
-    """What the replies cost together; a prompt with several *choices* in a row counts once."""
+    """The total cost of the replies; a prompt shared by several *choices* counts once."""
     outcomes = [reply.outcome for reply in replies]
     prompts = outcomes[::choices]
     return Outcome(
@@ -357,9 +357,9 @@ def total_of(replies: Sequence[Reply], choices: int = 1) -> Outcome:
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
-    """None when one of them is not known."""
-    known = list(counts)
-    return None if None in known else sum(count or 0 for count in known)
+    """The sum; None if a count is unknown."""
+    numbers = list(counts)
+    return None if None in numbers else sum(count or 0 for count in numbers)
 
 
 def _note_first(ticket: Ticket) -> None:
@@ -368,7 +368,7 @@ def _note_first(ticket: Ticket) -> None:
 
 
 def _abandon(preparing: asyncio.Future[PreparedCall]) -> None:
-    """Let go of a model that was made ready for a request that is over."""
+    """Release the model that was prepared for a request that is over."""
 
     def release(done: asyncio.Future[PreparedCall]) -> None:
         if not done.cancelled() and done.exception() is None:

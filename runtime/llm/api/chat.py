@@ -106,11 +106,11 @@ class ChatForm:
         )
 
     def begin(self, reply: Reply) -> bytes:
-        """The frame with the role."""
+        """Return the frame with the role."""
         return self._delta(reply, Delta(role="assistant"))
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
-        """A frame for each thing that the piece adds."""
+        """Return a frame for each event that the piece adds."""
         deltas = [delta_of(event) for event in reply.news]
         if not piece.tokens:
             return b"".join(self._delta(reply, delta) for delta in deltas)
@@ -120,19 +120,19 @@ class ChatForm:
         return b"".join([*frames, self._delta(reply, last, logprobs=logprobs)])
 
     def end(self, reply: Reply) -> bytes:
-        """The frame that says why the text ended."""
+        """Return the frame with the finish reason."""
         frames = [self._delta(reply, delta_of(event)) for event in reply.news]
         finish, truncated = self._finish(reply)
         frames.append(self._delta(reply, Delta(), finish=finish, truncated=truncated))
         return b"".join(frames)
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
-        """The frame with the usage, for a client that asked for it."""
+        """Return the frame with the usage if the client requested it."""
         usage = usage_of(total_of(replies, self.choices))
         return self._frame(usage=usage) if self._with_usage and usage is not None else b""
 
     def whole(self, replies: Sequence[Reply]) -> ChatCompletion:
-        """The completion."""
+        """Return the completion as one object."""
         total = total_of(replies, self.choices)
         return ChatCompletion(
             id=self._chunk.id,
@@ -153,7 +153,7 @@ class ChatForm:
         finish: ChatFinish | None = None,
         truncated: bool = False,
     ) -> bytes:
-        """A frame with the role (the first), with text, or with why the text ended (the last)."""
+        """Return a frame with the role (the first), text, or the finish reason (the last)."""
         choice = ChunkChoice(
             index=reply.number,
             delta=delta,
@@ -194,7 +194,7 @@ class ChatForm:
 
 
 def delta_of(event: Event) -> Delta:
-    """What an event adds to the message."""
+    """The delta that adds an event to the message."""
     match event:
         case Content(text):
             return Delta(content=text)
@@ -210,7 +210,7 @@ def delta_of(event: Event) -> Delta:
 
 
 def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> list[ChatCall]:
-    """A call for each reply that is wanted, with every default filled in."""
+    """A call for each requested reply, with every default filled in."""
     settings = service.settings
     owner = ""
     if settings.session_scope == "client":
@@ -227,7 +227,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         sampling=replace(
             body.sampling(usual_sampling(settings)),
             logprobs=body.alternatives(),
-            grammar=body.form(),
+            grammar=body.write_grammar(),
         ),
         max_tokens=None if reply_only else body.max_tokens,
         max_completion_tokens=min((cap for cap in caps if cap is not None), default=None),
@@ -244,7 +244,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
 
 
 def timings_of(ticket: Ticket, load_ms: float, outcome: Outcome) -> Timings:
-    """Where the time of an answer went."""
+    """Durations of an answer's phases."""
     waited = (ticket.started or ticket.entered) - ticket.entered
     prompt, first = outcome.prompt_tokens, ticket.first_token_ms
     return Timings(

@@ -1,4 +1,4 @@
-"""Text completions: a prompt that is continued as it stands, without a chat template."""
+"""Text completions: continue a raw prompt, without a chat template."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ from runtime.llm.api.wire import (
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.inference import ChatCall, Piece, TokenLogprob, Turn
-from runtime.llm.service import SERVICE, body_cap, needs_compat
+from runtime.llm.service import SERVICE, body_cap, require_compat
 from runtime.web.errors import BadField, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
@@ -47,31 +47,31 @@ class CompletionRequest(SamplingFields):
     """A completion request; unknown fields are ignored."""
 
     prompt: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MAX_PROMPTS)] = (
-        Field(description="a text or several; tokens are not taken")
+        Field(description="one text or several; token ids are not supported")
     )
     max_tokens: Tokens | None = Field(
-        None, description=f"budget of each reply; absent: {USUAL_TOKENS}"
+        None, description=f"budget of each reply; default: {USUAL_TOKENS}"
     )
     stream_options: StreamOptions | None = None
-    echo: StrictBool | None = Field(None, description="begin each text with its prompt")
-    suffix: StrictStr | None = Field(None, description="refused: nothing is put into a text")
+    echo: StrictBool | None = Field(None, description="start each text with its prompt")
+    suffix: StrictStr | None = Field(None, description="rejected: text cannot be inserted")
     logprobs: Alternatives = Field(
-        None, description="tell how likely each token was, and so many others at its place"
+        None, description="report log-probabilities, with this many likely tokens at each position"
     )
 
     @field_validator("prompt", mode="before")
     @classmethod
     def _prompt_is_text(cls, value: object) -> object:
-        """Say it in one sentence: the union's first error is that a list is not text."""
+        """Report one clear error: the union's first one would be that a list is not text."""
         if isinstance(value, list) and any(not isinstance(text, str) for text in value):
-            raise ValueError("must be a text or a list of texts; token numbers are not taken")
+            raise ValueError("must be a text or a list of texts; token ids are not supported")
         return value
 
     @field_validator("suffix")
     @classmethod
     def _nothing_follows(cls, value: str | None) -> str | None:
         if value:
-            raise ValueError("a text can only be continued; leave this field out")
+            raise ValueError("is not supported; leave this field out")
         return value
 
     def prompts(self) -> list[str]:
@@ -80,7 +80,7 @@ class CompletionRequest(SamplingFields):
 
 
 class TextLogprobs(Wire):
-    """How likely the tokens of a text were, in lists of one length."""
+    """Log-probabilities of a text's tokens, as lists of equal length."""
 
     tokens: list[str]
     token_logprobs: list[float]
@@ -89,7 +89,7 @@ class TextLogprobs(Wire):
 
 
 def logprobs_of(tokens: Sequence[TokenLogprob], offset: int) -> TextLogprobs | None:
-    """The probabilities of tokens that begin *offset* characters behind the start of the text."""
+    """The probabilities of tokens that begin *offset* characters into the text."""
     if not tokens:
         return None
     ends = accumulate((len(token.token) for token in tokens), initial=offset)
@@ -111,7 +111,7 @@ class TextChoice(Wire):
 
 
 class Completion(Wire):
-    """Every text, or what a frame of a stream adds to one."""
+    """All texts, or what a frame of a stream adds to one of them."""
 
     id: str
     object: Literal["text_completion"] = "text_completion"
@@ -123,8 +123,8 @@ class Completion(Wire):
 
 
 async def begin(request: web.Request) -> None:
-    """Refuse the route where the settings leave it out; else charge the client's bucket."""
-    needs_compat(request)
+    """Raise `NotFound` unless the settings enable the route; charge the client's rate limit."""
+    require_compat(request)
     await take_token(request)
 
 
@@ -140,7 +140,7 @@ async def begin(request: web.Request) -> None:
 async def complete(
     request: web.Request, *, body: CompletionRequest
 ) -> Completion | web.StreamResponse:
-    """Continue a prompt, as one JSON object or as Server-Sent Events; needs the setting compat."""
+    """Continue a prompt, as JSON or as Server-Sent Events; requires the setting compat."""
     settings = request.app[SERVICE].settings
     prompts, choices = body.prompts(), body.n or 1
     check_length(prompts, settings.max_prompt_chars, "prompt")
@@ -151,7 +151,7 @@ async def complete(
         for call in choices_of(
             ChatCall(
                 model=body.model_in(settings),
-                turns=[Turn("user", prompt)],  # to a system model that only chats
+                turns=[Turn("user", prompt)],  # for a system model that can only chat
                 prompt=prompt,
                 sampling=usual,
                 max_completion_tokens=body.max_tokens or USUAL_TOKENS,
@@ -162,7 +162,7 @@ async def complete(
         )
     ]
     if len(calls) > MAX_PROMPTS:
-        raise BadField(f"n: at most {MAX_PROMPTS} texts in one request", param="n")
+        raise BadField(f"n: a request may have at most {MAX_PROMPTS} texts", param="n")
     ticket = await admit(request, calls[0].model)
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
     form = TextForm(ticket, choices=choices, echo=prompts if body.echo else (), with_usage=usage)
@@ -186,28 +186,28 @@ class TextForm:
         )
 
     def begin(self, reply: Reply) -> bytes:
-        """A frame with the prompt where it is to be repeated."""
+        """Return a frame with the prompt if the client wants it echoed."""
         prompt = self._prompt(reply)
         return self._add(TextChoice(index=reply.number, text=prompt)) if prompt else b""
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
-        """A frame with text."""
+        """Return a frame with the piece's text."""
         offset = len(self._prompt(reply)) + reply.chars - len(piece.text)
         logprobs = logprobs_of(piece.tokens, offset)
         return self._add(TextChoice(index=reply.number, text=piece.text, logprobs=logprobs))
 
     def end(self, reply: Reply) -> bytes:
-        """The frame that says why the text ended."""
+        """Return the frame with the finish reason."""
         finish = _finish(reply)
         return self._add(TextChoice(index=reply.number, text="", finish_reason=finish))
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
-        """The frame with the usage, for a client that asked for it."""
+        """Return the frame with the usage if the client requested it."""
         usage = usage_of(total_of(replies, self.choices))
         return self._frame(usage=usage) if self._with_usage and usage is not None else b""
 
     def whole(self, replies: Sequence[Reply]) -> Completion:
-        """The completion."""
+        """Return the completion as one object."""
         choices = [
             TextChoice(
                 index=reply.number,

@@ -1,4 +1,4 @@
-"""The document store over HTTP: each request sees the documents of its own tenant only."""
+"""Routes of the document store: each request sees only the documents of its own tenant."""
 
 import json
 from typing import Annotated, Final, Literal
@@ -14,7 +14,7 @@ from pydantic import (
     field_validator,
 )
 
-from runtime.llm.api.models import embedding_model
+from runtime.llm.api.models import find_embedding_model
 from runtime.llm.api.tenants import (
     HEADERS,
     TENANT,
@@ -36,7 +36,7 @@ from runtime.llm.documents.document import (
 )
 from runtime.llm.documents.store import TenantDocuments
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
-from runtime.llm.identity import addressed_client, plain_text
+from runtime.llm.identity import identify_client, is_plain_text
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.errors import BadField, BadRequest, TooLarge
@@ -59,10 +59,10 @@ FilterValue = StrictStr | bool | StrictInt | StrictFloat | None
 class DocumentRequest(Wire):
     """A document to store; unknown fields are ignored."""
 
-    id: StrictStr = Field(description="1 to 256 characters; one that is there is replaced")
+    id: StrictStr = Field(description="1 to 256 characters; an existing document is replaced")
     text: StrictStr = Field(description="cut into chunks of about 400 characters, each embedded")
-    model: Name = Field(description="an embedding model of GET /v1/models, 384 wide")
-    metadata: JsonValue = Field(None, description="kept with every chunk, at most 64 KiB as JSON")
+    model: Name = Field(description="an embedding model of GET /v1/models with 384 dimensions")
+    metadata: JsonValue = Field(None, description="stored with every chunk, at most 64 KiB as JSON")
 
 
 class DocumentUsage(Wire):
@@ -72,13 +72,13 @@ class DocumentUsage(Wire):
 
 
 class DocumentAnswer(Wire):
-    """The document that was stored."""
+    """Summary of the stored document."""
 
     document_id: str
     chunk_count: int
     model: str
     tenant_id: str
-    replaced: bool = Field(description="whether a document of that id was there before")
+    replaced: bool = Field(description="whether it replaced a document with this id")
     usage: DocumentUsage
 
 
@@ -91,7 +91,7 @@ class DocumentRecord(Wire):
     tenant_id: str
     created: int = Field(description="Unix seconds of the last write")
     chars: int
-    digest: str = Field(description="SHA-256 of text, metadata and model: tells what has changed")
+    digest: str = Field(description="SHA-256 of text, metadata and model, to detect changes")
 
 
 class DocumentPage(Wire):
@@ -104,10 +104,10 @@ class DocumentPage(Wire):
 
 
 class DocumentsQuery(Wire):
-    """Which documents to list; without a limit all."""
+    """Which documents to list; all if there is no limit."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] | None = None
-    after: str | None = Field(None, max_length=MAX_NAME, description="the last id that is known")
+    after: str | None = Field(None, max_length=MAX_NAME, description="list the ids after this one")
 
 
 class DocumentPath(Wire):
@@ -117,7 +117,7 @@ class DocumentPath(Wire):
 
 
 class DocumentDeleted(Wire):
-    """What was deleted; nothing is no error."""
+    """Result of a deletion; deleting nothing is not an error."""
 
     document_id: str
     deleted: bool
@@ -126,40 +126,40 @@ class DocumentDeleted(Wire):
 
 
 class SearchRequest(Wire):
-    """A question to the documents; unknown fields are ignored."""
+    """A search for chunks of documents; unknown fields are ignored."""
 
     query: StrictStr
     model: Name = Field(description="the embedding model that the documents were stored with")
     k: Clamped | None = Field(
         None,
         validation_alias=AliasChoices("k", "top_k", "limit"),
-        description="how many chunks, 1 to 50; absent: 5; also top_k or limit",
+        description="number of chunks, 1 to 50; default: 5; also accepted as top_k or limit",
     )
     min_score: Annotated[StrictFloat | StrictInt, Field(ge=-1, le=1)] | None = Field(
-        None, description="leaves out what is less similar"
+        None, description="omit chunks that are less similar"
     )
     document_ids: Annotated[list[StrictStr], Field(max_length=MAX_IDS)] | None = Field(
-        None, description="only these documents"
+        None, description="search only these documents"
     )
     filter: Annotated[dict[str, FilterValue], Field(max_length=MAX_FILTERS)] | None = Field(
         None,
-        description="top-level keys of the metadata and the values they must have; "
-        "null: the key is there and null",
+        description="top-level metadata keys and the values that they must have; "
+        "null: the key exists and is null",
     )
 
     @field_validator("filter", mode="before")
     @classmethod
     def _filter_is_flat(cls, value: object) -> object:
-        """Say it in one sentence, which the union of types does not."""
+        """Report one clear error, which the union of types does not."""
         if value is None or isinstance(value, dict):
             values = value.values() if isinstance(value, dict) else ()
             if all(item is None or isinstance(item, str | int | float) for item in values):
                 return value
-        raise ValueError("must be an object of texts, numbers, true, false or null")
+        raise ValueError("must be an object with texts, numbers, true, false or null as values")
 
 
 class SearchHit(Wire):
-    """A chunk that was found."""
+    """A matching chunk."""
 
     document_id: str
     chunk_index: int
@@ -169,7 +169,7 @@ class SearchHit(Wire):
 
 
 class SearchAnswer(Wire):
-    """Chunks, the most similar first."""
+    """Matching chunks, the most similar first."""
 
     object: Literal["list"] = "list"
     data: list[SearchHit]
@@ -178,7 +178,7 @@ class SearchAnswer(Wire):
 
 
 def document_cap(app: web.Application) -> int:
-    """Bytes that the body with a document may have."""
+    """Maximum bytes of a body with a document."""
     return app[SERVICE].settings.document_body_cap
 
 
@@ -191,21 +191,21 @@ def document_cap(app: web.Application) -> int:
     failure=ApiFailure,
 )
 async def add_document(request: web.Request, *, body: DocumentRequest) -> DocumentAnswer:
-    """Store a document, in place of one of the same id."""
+    """Store a document, replacing one with the same id."""
     service, tenant = request.app[SERVICE], request[TENANT]
-    name = _document_id(body.id)
+    name = _check_id(body.id)
     if tenant in UNREACHABLE:
-        raise BadRequest(f"a tenant named {tenant} cannot be addressed; send another X-Client-Id")
+        raise BadRequest(f"the tenant name {tenant} is not allowed; send another X-Client-Id")
     if not body.text.strip():
         raise BadField("text: must not be blank", param="text")
     if len(body.text) > service.settings.document_chars:
         limit = service.settings.document_chars
         raise TooLarge(f"the text has more than {limit} characters", param="text")
-    metadata = _metadata(body.metadata)
+    metadata = _dump_metadata(body.metadata)
     heading = heading_of(body.metadata)
-    entry = await _model(service, body.model)
+    entry = await _find_model(service, body.model)
     with service.awake.hold():
-        client = addressed_client(request.headers, request.remote)
+        client = identify_client(request.headers, request.remote)
         passages = await service.embedder.passages(entry, body.text, heading, client=client)
         replaced = await service.documents.for_tenant(tenant).replace(
             NewDocument(
@@ -238,7 +238,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
 async def list_documents(request: web.Request, *, query: DocumentsQuery) -> DocumentPage:
     """List the tenant's documents."""
     tenant = request[TENANT]
-    page = await _own(request).documents(limit=query.limit, after=query.after)
+    page = await _open_documents(request).documents(limit=query.limit, after=query.after)
     return DocumentPage(
         data=[
             DocumentRecord(**(vars(info) | {"document_id": info.id, "tenant_id": tenant}))
@@ -262,7 +262,7 @@ async def delete_document(request: web.Request, *, path: DocumentPath) -> Docume
     name = path.id.strip()
     if not name:
         raise BadRequest("the id must not be blank", param="id")
-    removed = await _own(request).delete(name)
+    removed = await _open_documents(request).delete(name)
     return DocumentDeleted(
         document_id=name,
         deleted=removed > 0,
@@ -280,18 +280,18 @@ async def delete_document(request: web.Request, *, path: DocumentPath) -> Docume
     failure=ApiFailure,
 )
 async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
-    """Find the chunks of the tenant that are most similar to a text."""
+    """Find the tenant's chunks that are most similar to a text."""
     service = request.app[SERVICE]
     if not body.query.strip():
         raise BadField("query: must not be blank", param="query")
     if len(body.query) > service.settings.max_prompt_chars:
         limit = service.settings.max_prompt_chars
         raise TooLarge(f"the query has more than {limit} characters", param="query")
-    entry = await _model(service, body.model)
+    entry = await _find_model(service, body.model)
     with service.awake.hold():
-        client = addressed_client(request.headers, request.remote)
+        client = identify_client(request.headers, request.remote)
         vectors = await service.embedder.embed(entry, [body.query], "query", client=client)
-        hits = await _own(request).search(
+        hits = await _open_documents(request).search(
             vectors.row(0),
             entry.id,
             5 if body.k is None else min(max(body.k, 1), MAX_HITS),
@@ -308,40 +308,40 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
     return SearchAnswer(data=data, model=entry.id, tenant_id=request[TENANT])
 
 
-async def _model(service: Service, model: str) -> Entry:
-    """An embedding model of the store's width."""
-    entry = await embedding_model(service, model)
+async def _find_model(service: Service, model: str) -> Entry:
+    """Find an embedding model whose vectors fit the store. Raises `BadField`, `ModelNotFound`."""
+    entry = await find_embedding_model(service, model)
     width = await service.embedder.width(entry)
     if width != WIDTH:
         raise BadField(
-            f"model: its vectors have {width} numbers; the store takes {WIDTH}", param="model"
+            f"model: its vectors have {width} dimensions; the store requires {WIDTH}", param="model"
         )
     return entry
 
 
-def _own(request: web.Request) -> TenantDocuments:
+def _open_documents(request: web.Request) -> TenantDocuments:
     return request.app[SERVICE].documents.for_tenant(request[TENANT])
 
 
-def _document_id(given: str) -> str:
-    name = given.strip()
+def _check_id(text: str) -> str:
+    name = text.strip()
     if not name:
         raise BadField("id: must not be blank", param="id")
     if name in UNREACHABLE:
         raise BadField(
-            f"id: {name} cannot be addressed, as clients take it for a folder", param="id"
+            f"id: {name} is not allowed, because clients resolve it as a folder", param="id"
         )
-    if len(name) > MAX_NAME or not plain_text(name):
+    if len(name) > MAX_NAME or not is_plain_text(name):
         raise BadField(f"id: at most {MAX_NAME} characters, no control characters", param="id")
     return name
 
 
-def _metadata(given: object) -> str | None:
-    """The metadata as JSON text; raises `TooLarge`."""
+def _dump_metadata(metadata: object) -> str | None:
+    """The metadata as JSON text. Raises `BadField`, `TooLarge`."""
     try:
-        text = metadata_text(given)
+        text = metadata_text(metadata)
     except ValueError as error:
-        raise BadField("metadata: holds a number that JSON does not know") from error
+        raise BadField("metadata: contains a number that JSON cannot represent") from error
     if text is not None and len(text.encode()) > MAX_METADATA:
         raise TooLarge(f"the metadata has more than {MAX_METADATA} bytes", param="metadata")
     return text

@@ -1,4 +1,4 @@
-"""Which fields of a request have an effect here, and which are only accepted."""
+"""Track which fields of a request have an effect and which are ignored."""
 
 import re
 from collections.abc import Collection
@@ -20,23 +20,23 @@ from runtime.llm.settings import Feature, LlmSettings
 from runtime.web.wire import Wire
 
 HEADER: Final = "X-Ignored-Fields"
-_NAMED: Final = 64
-"""Fields that a header names at most."""
+_MAX_NAMES: Final = 64
+"""Maximum number of fields in a header."""
 _NAME: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
-"""Names that may stand in a header."""
+"""Names that are safe in a header."""
 
 
 @dataclass
 class Effects:
-    """What the server honors, and the fields of one request that have no effect."""
+    """The features that the server honors, and the ignored fields of a request."""
 
     honored: Collection[Feature]
     ignored: dict[str, None] = field(default_factory=dict)
-    """Names in the order of the request's model."""
+    """Field names in the order of the request's model."""
 
     def ignore(self, name: str) -> None:
-        """Note that the client gave a field that has no effect."""
-        if len(self.ignored) < _NAMED and _NAME.fullmatch(name):
+        """Record a field that has no effect."""
+        if len(self.ignored) < _MAX_NAMES and _NAME.fullmatch(name):
             self.ignored[name] = None
 
 
@@ -44,29 +44,29 @@ EFFECTS: Final = web.RequestKey("effects", Effects)
 
 
 def effects_of(settings: LlmSettings) -> Effects:
-    """What a server with these settings honors, for a request that is not read yet."""
+    """The features that *settings* honor, with no ignored fields yet."""
     features: tuple[Feature, ...] = get_args(Feature)
     return Effects([feature for feature in features if settings.honors(feature)])
 
 
 def watch_effects(request: web.Request) -> Effects:
-    """The effects of a request, kept with it for the header of its answer."""
+    """Attach a new `Effects` to the request, for the header of its answer."""
     request[EFFECTS] = effects = effects_of(request.app[SERVICE].settings)
     return effects
 
 
 @dataclass(frozen=True)
 class Under:
-    """Marks a field that counts only where *feature* is honored.
+    """Marks a field that has an effect only if *feature* is honored.
 
-    Elsewhere any value is accepted, has no effect and is read as None; its name is noted unless
-    the value asks for nothing: an empty one, or *usual*.
+    Otherwise any value is accepted and read as None; the field is recorded as ignored unless its
+    value is empty or *usual*.
     """
 
     feature: Feature
     usual: object = None
     checked: bool = False
-    """Whether a wrong value is refused all the same."""
+    """Whether an invalid value is rejected even then."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -87,7 +87,7 @@ class Under:
 
 
 class Watched(Wire):
-    """A request whose unknown fields are accepted without effect, and noted unless empty."""
+    """A request whose unknown fields are accepted and recorded as ignored unless empty."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,4 +1,4 @@
-"""Embeddings: a vector for each text."""
+"""Embeddings: one vector per text."""
 
 import base64
 from typing import Annotated, Final, Literal
@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import Field, StrictInt, StrictStr, field_validator
 
-from runtime.llm.api.models import embedding_model
+from runtime.llm.api.models import find_embedding_model
 from runtime.llm.api.tenants import touch
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
-from runtime.llm.identity import addressed_client
+from runtime.llm.identity import identify_client
 from runtime.llm.inference import Vectors
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
@@ -28,33 +28,33 @@ class EmbeddingsRequest(Wire):
     """Texts to embed; unknown fields are ignored."""
 
     input: StrictStr | list[StrictStr] = Field(
-        description=f"a text, or at most {MAX_INPUTS}; none of them empty"
+        description=f"a text, or a list of at most {MAX_INPUTS} texts; none may be empty"
     )
     model: Annotated[StrictStr, Field(max_length=MAX_NAME)] = Field(
         description="an embedding model of GET /v1/models"
     )
     encoding_format: Literal["float", "base64"] | None = Field(
-        None, description="base64: of little-endian float32; absent: numbers"
+        None, description="base64: little-endian float32; default: numbers"
     )
     dimensions: Annotated[StrictInt, Field(ge=1, le=1 << 20)] | None = Field(
-        None, description="the model's width, or less where the model allows it"
+        None, description="the model's width, or less if the model supports it"
     )
 
     @field_validator("input", mode="before")
     @classmethod
     def _input_is_text(cls, value: object) -> object:
-        """Say it in one sentence, which the union of two types does not."""
+        """Report one clear error, which the union of two types does not."""
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("must be a text or an array of strings; token ids are not supported")
         if not texts or not all(texts):
-            raise ValueError("must not be empty, and no text of it may be")
+            raise ValueError("must not be empty or contain empty texts")
         if len(texts) > MAX_INPUTS:
-            raise ValueError(f"at most {MAX_INPUTS} strings")
+            raise ValueError(f"must not have more than {MAX_INPUTS} texts")
         return value
 
     def texts(self) -> list[str]:
-        """The texts as a list."""
+        """The input as a list."""
         return [self.input] if isinstance(self.input, str) else self.input
 
 
@@ -63,11 +63,11 @@ class Embedding(Wire):
 
     object: Literal["embedding"] = "embedding"
     index: int
-    embedding: list[float] | str = Field(description="unit length; text when base64 was asked for")
+    embedding: list[float] | str = Field(description="of unit length; text if base64 was requested")
 
 
 class EmbeddingsUsage(Wire):
-    """Tokens of all texts: special ones counted, padding not."""
+    """Tokens of all texts, with special tokens and without padding."""
 
     prompt_tokens: int
     total_tokens: int
@@ -80,7 +80,7 @@ class EmbeddingsAnswer(Wire):
     data: list[Embedding]
     model: str
     usage: EmbeddingsUsage
-    truncated: int | None = absent("texts that were cut at the model's longest input")
+    truncated: int | None = absent("number of texts that were cut to the model's maximum input")
 
 
 @routes.post(
@@ -105,13 +105,13 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
     if sum(map(len, texts)) > service.settings.max_prompt_chars:
         limit = service.settings.max_prompt_chars
         raise TooLarge(f"the texts together have more than {limit} characters", param="input")
-    client = addressed_client(request.headers, request.remote)
+    client = identify_client(request.headers, request.remote)
     forwarded = VIA in request.headers.get("Via", "")
     if not forwarded and await service.chats.is_elsewhere(body.model.strip()):
         with service.embedder.admission(client):
             model, dimensions = body.model.strip(), body.dimensions
             return _answer(body, await embed(service.upstreams, model, texts, dimensions, client))
-    entry = await embedding_model(service, body.model)
+    entry = await find_embedding_model(service, body.model)
     with service.awake.hold():
         width = await service.embedder.width(entry) if body.dimensions is not None else 0
         wanted = _dimensions(body.dimensions, width, entry)
@@ -122,7 +122,7 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
 
 
 def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
-    """The wanted width if the model can give it; raises `BadField`."""
+    """The requested width, or None for the model's own. Raises `BadField`."""
     if wanted is None or wanted == width:
         return None
     if wanted > width:
@@ -136,13 +136,13 @@ def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
 
 
 def _answer(body: EmbeddingsRequest, vectors: Vectors) -> EmbeddingsAnswer:
-    def shown(number: int) -> list[float] | str:
+    def encode(number: int) -> list[float] | str:
         if body.encoding_format == "base64":
             return base64.b64encode(vectors.row(number)).decode("ascii")
         return vectors.floats(number)
 
     return EmbeddingsAnswer(
-        data=[Embedding(index=at, embedding=shown(at)) for at in range(len(vectors))],
+        data=[Embedding(index=at, embedding=encode(at)) for at in range(len(vectors))],
         model=body.model,
         usage=EmbeddingsUsage(prompt_tokens=vectors.tokens, total_tokens=vectors.tokens),
         truncated=vectors.truncated or None,

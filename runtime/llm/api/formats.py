@@ -1,4 +1,4 @@
-"""What a reply must look like: the field ``response_format``, or a grammar."""
+"""Formats that a reply must have: the field ``response_format``, or a grammar."""
 
 from typing import Annotated, Literal
 
@@ -37,18 +37,20 @@ class NamedSchema(Wire):
     name: StrictStr | None = None
     description: StrictStr | None = None
     schema_: Schema = Field(alias="schema")
-    strict: StrictBool | None = Field(None, description="held to the schema in any case")
+    strict: StrictBool | None = Field(
+        None, description="has no effect: the schema is always enforced"
+    )
 
 
 class SchemaFormat(Wire):
-    """JSON that fits a schema."""
+    """JSON that matches a schema."""
 
     type: Literal["json_schema"]
     json_schema: NamedSchema
 
 
 class FlatSchemaFormat(NamedSchema):
-    """JSON that fits a schema, as the Responses interface has it."""
+    """JSON that matches a schema, in the shape of the Responses API."""
 
     type: Literal["json_schema"]
 
@@ -58,7 +60,7 @@ def _kind(value: object) -> str | None:
     return kind if kind in ("text", "json_object", "json_schema") else None
 
 
-_WRONG = "must have the type text, json_object or json_schema"
+_WRONG = "must have type text, json_object or json_schema"
 _Any = Annotated[TextFormat, Tag("text")] | Annotated[ObjectFormat, Tag("json_object")]
 _choose = Discriminator(_kind, custom_error_type="format", custom_error_message=_WRONG)
 ResponseFormat = Annotated[_Any | Annotated[SchemaFormat, Tag("json_schema")], _choose]
@@ -68,7 +70,7 @@ TextOutput = Annotated[_Any | Annotated[FlatSchemaFormat, Tag("json_schema")], _
 
 
 def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
-    """The grammar that holds a reply to *form*; empty for any text.
+    """The grammar that enforces *form*; empty for any text.
 
     Raises `BadField`, which names *field*, for a schema that cannot be enforced.
     """
@@ -83,8 +85,8 @@ def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
         raise BadField(f"{field}: {error}", param=field) from error
 
 
-def own_grammar(text: str | None) -> str:
-    """The grammar that a client wrote; raises `BadField`."""
+def convert_gbnf(text: str | None) -> str:
+    """The grammar in a client's GBNF text; empty for None. Raises `BadField`."""
     try:
         return gbnf_grammar(text) if text else ""
     except BadGrammar as error:

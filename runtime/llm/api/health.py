@@ -1,4 +1,4 @@
-"""Whether the server lives, what it holds, and making a model ready ahead of time."""
+"""Health, metrics, and warming up a model."""
 
 import asyncio
 import time
@@ -24,13 +24,13 @@ from runtime.web.wire import Wire, absent
 
 WARM_BUDGET_S: Final = 60.0
 Outcome = dict[str, object]
-"""What became of a model: fields of a `WarmAnswer`."""
+"""Result of warming up a model: fields of a `WarmAnswer`."""
 WARM: Final[Outcome] = {"status": "warm", "engine_loaded": True}
 routes = Routes("health")
 
 
 class AttemptRecord(Wire):
-    """How an engine came up."""
+    """A start of an engine."""
 
     backend: Backend
     result: str
@@ -38,19 +38,19 @@ class AttemptRecord(Wire):
 
 
 class ComputeRecord(Wire):
-    """How a chat engine computes, as it was chosen when its model was loaded."""
+    """How a chat engine computes, as chosen when its model was loaded."""
 
-    threads: int = Field(description="of a step that computes one token")
-    prefill_threads: int = Field(description="of a step that computes several")
-    parallel: int = Field(description="replies that are generated at a time")
+    threads: int = Field(description="for a step that computes one token")
+    prefill_threads: int = Field(description="for a step that computes several tokens")
+    parallel: int = Field(description="replies that are generated side by side")
     chosen: Literal["given", "measured"] = Field(
-        description="whether the settings name the number of threads, or a timing chose it"
+        description="whether the number of threads comes from the settings or from a timing"
     )
     library: str = Field(
-        description="the package that holds llama.cpp, its version, and whether it was compiled"
+        description="package of llama.cpp, its version, and whether it was compiled here"
     )
-    devices: list[str] = Field(description="what this llama.cpp can compute on, as it names it")
-    gpu_layers: int = Field(description="layers given to a GPU, the output counted as one")
+    devices: list[str] = Field(description="devices that llama.cpp can compute on, by its names")
+    gpu_layers: int = Field(description="layers on a GPU, counting the output as one")
 
 
 class EngineRecord(Wire):
@@ -59,12 +59,12 @@ class EngineRecord(Wire):
     key: str
     backend: Backend
     attempts: list[AttemptRecord]
-    n_ctx: int | None = absent("of a chat engine: budget of prompt and reply in tokens")
+    n_ctx: int | None = absent("of a chat engine: token budget of prompt and reply")
     compute: ComputeRecord | None = absent("of a chat engine")
 
 
 class FailureRecord(Wire):
-    """An engine that did not come up."""
+    """A failed start of an engine."""
 
     key: str
     backend: Backend
@@ -74,39 +74,37 @@ class FailureRecord(Wire):
 
 
 class SysmodelHealth(Wire):
-    """The system model in one look."""
+    """State of the system model."""
 
     status_code: int | None
     status: str
     model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
     is_default: Literal[True] = True
     provider: str
-    error: str | None = absent("why the state cannot be known")
+    error: str | None = absent("why the state is unknown")
     progress: float | None = absent("0 to 1 while downloading")
 
 
 class StoreRecord(Wire):
-    """How much the document store holds."""
+    """Size and state of the document store."""
 
     tenants: int
     documents: int
     chunks: int
-    disk_full: bool = Field(
-        description="the last document, or delete, found no room; false once one has"
-    )
-    recovered_from: str | None = absent("the damaged file that was put aside at the start")
+    disk_full: bool = Field(description="the last write found no room on the disk")
+    recovered_from: str | None = absent("name of the damaged file that was set aside at the start")
 
 
 class UpstreamRecord(Wire):
-    """A server whose models are served too."""
+    """A server whose models are also served."""
 
     url: str
     state: Literal["up", "down"]
-    models: int = Field(description="on its last list")
+    models: int = Field(description="number of models on its last list")
     inflight: int
-    failures: int = Field(description="looks or requests in a row that failed")
+    failures: int = Field(description="consecutive failed probes or requests")
     error: str | None = absent("why it is down")
-    next_look_s: float | None = absent("until it is looked at again, while it is down")
+    next_look_s: float | None = absent("of an upstream that is down: seconds until the next probe")
 
 
 class Health(Wire):
@@ -126,18 +124,18 @@ class Health(Wire):
     documents: StoreRecord
     auth: Literal["open", "key"]
     last_failures: list[FailureRecord]
-    upstreams: list[UpstreamRecord] | None = absent("where the settings name any")
+    upstreams: list[UpstreamRecord] | None = absent("if the settings name any")
 
 
 class WarmQuery(Wire):
-    """Which model to make ready."""
+    """Which model to warm up."""
 
     model: str = ""
     deep: bool = False
 
 
 class WarmAnswer(Wire):
-    """How making a model ready went; times in milliseconds."""
+    """Result of warming up a model; times in milliseconds."""
 
     model: str
     status: Literal["warm", "sysmodel_not_ready", "timeout", "error"]
@@ -149,21 +147,21 @@ class WarmAnswer(Wire):
 
 @routes.get("/health", gated=False)
 async def health(request: web.Request) -> Health:
-    """Say that the server is up, what is loaded and how the system model stands."""
+    """Report what is loaded and the state of the system model, store and upstreams."""
     service = request.app[SERVICE]
     engines, figures = service.pool.loaded(), await service.documents.figures()
     return Health(
         version=service.version,
         queue_depth=service.chats.local.waiting,
         engines_loaded=len(engines),
-        engines=[_engine(engine) for engine in engines],
-        embedding_engines=[_engine(encoder) for encoder in service.pool.loaded("embedding")],
+        engines=[_engine_record(engine) for engine in engines],
+        embedding_engines=[_engine_record(encoder) for encoder in service.pool.loaded("embedding")],
         documents=StoreRecord(
             **figures._asdict(),
             disk_full=figures.full,
             recovered_from=service.documents.recovered_from,
         ),
-        sysmodel=await _sysmodel(service),
+        sysmodel=await _sysmodel_health(service),
         inflight=service.chats.local.running,
         uptime_s=int(time.monotonic() - service.began),
         sessions_cached=len(service.pool.sessions),
@@ -172,13 +170,13 @@ async def health(request: web.Request) -> Health:
             FailureRecord.model_validate(attempt._asdict() | {"at": int(attempt.at)})
             for attempt in service.pool.failures
         ],
-        upstreams=[_upstream(upstream) for upstream in service.upstreams.all] or None,
+        upstreams=[_upstream_record(upstream) for upstream in service.upstreams.all] or None,
     )
 
 
 @routes.post("/health/warm", answers={503: WarmAnswer, 504: WarmAnswer})
 async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
-    """Make a model ready: load it and let it produce a token, for at most a minute."""
+    """Warm up a model: load it and generate a token, within a minute."""
     service = request.app[SERVICE]
     service.touch()
     model = query.model.strip() or service.settings.selected_model_id
@@ -205,13 +203,13 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
 
 @routes.get("/metrics", gated=False, text="text/plain")
 async def metrics(request: web.Request) -> web.Response:
-    """What the server counts, as text for Prometheus."""
+    """Return the metrics as text for Prometheus."""
     service = request.app[SERVICE]
     text = render(families(service, await service.documents.figures()))
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _engine(engine: Engine) -> EngineRecord:
+def _engine_record(engine: Engine) -> EngineRecord:
     attempt = AttemptRecord.model_validate(engine.attempt._asdict())
     loaded = engine.model.loaded
     compute = (
@@ -226,7 +224,7 @@ def _engine(engine: Engine) -> EngineRecord:
     )
 
 
-def _upstream(upstream: Upstream) -> UpstreamRecord:
+def _upstream_record(upstream: Upstream) -> UpstreamRecord:
     wait_s = max(0.0, upstream.due - time.monotonic())
     return UpstreamRecord(
         url=upstream.url,
@@ -239,7 +237,7 @@ def _upstream(upstream: Upstream) -> UpstreamRecord:
     )
 
 
-async def _sysmodel(service: Service) -> SysmodelHealth:
+async def _sysmodel_health(service: Service) -> SysmodelHealth:
     state = await service.probing.state()
     return SysmodelHealth(
         status_code=state.code if state.error is None else None,
@@ -262,7 +260,7 @@ async def _warm_system(service: Service, *, deep: bool) -> Outcome:
 async def _warm_local(service: Service, model: str) -> Outcome:
     entry = await asyncio.to_thread(service.catalog.find, model)
     if entry is None:
-        raise ModelNotFound("there is no such model on this machine")
+        raise ModelNotFound("this machine has no such model")
     meta = await asyncio.to_thread(service.catalog.meta, entry)
     if meta.kind == "embedding":
         await service.embedder.warm(entry)

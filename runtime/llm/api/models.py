@@ -1,4 +1,4 @@
-"""The list of models, and the embedding model that a request names."""
+"""The list of models, and the search for a request's embedding model."""
 
 import asyncio
 import time
@@ -22,14 +22,14 @@ from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
 
-HOW_TO_GET_ONE: Final = f"{PROGRAM} pull minilm"
+INSTALL_COMMAND: Final = f"{PROGRAM} pull minilm"
 NO_EMBEDDING_MODEL: Final = (
-    f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
+    f"No embedding model is installed; embeddings and documents need one: {INSTALL_COMMAND}"
 )
-DEMONSTRATION: Final = "a small demonstration that knows driving on a track and little else"
+DEMONSTRATION: Final = "a small demonstration that knows track driving and little else"
 FRESH_S: Final = 0.05
-"""How long an embedding model that was found is not looked for again: a look at the disk costs more
-than the rest of a small request."""
+"""How long an embedding model is not looked up again: a look at the disk costs more than the rest
+of a small request."""
 routes = Routes("models")
 
 
@@ -41,26 +41,26 @@ class UpstreamPlace(Wire):
 
 
 class ModelMeta(Wire):
-    """What is known of a model without loading it."""
+    """Facts about a model that need no loading."""
 
     kind: Literal["chat", "embedding"]
     size: int | None = absent("bytes on disk")
-    n_ctx_train: int | None = absent("tokens of context that it was trained with")
-    n_ctx: int | None = absent("tokens of prompt and reply that it is served with")
+    n_ctx_train: int | None = absent("context in tokens that the model was trained with")
+    n_ctx: int | None = absent("token budget of prompt and reply")
     chat_template: TemplateSource | None = absent(
-        "of a chat model: its file's, given by the catalog, plain ChatML since the file has none,"
-        " or none: a base model, which gets a chat as a transcript"
+        "of a chat model: from its file, from the catalog, plain ChatML if the file has none, or"
+        " none for a base model, which gets chats as transcripts"
     )
     n_params: int | None = absent()
     quant: str | None = absent("type of most weights")
-    loaded: bool = Field(description="in memory; of an upstream's model: one that serves it is up")
-    upstreams: list[UpstreamPlace] | None = absent("where it runs, if not on this machine")
-    selected: bool = Field(description="answers the requests that name no model")
-    note: str | None = absent("what to know of it before it is asked")
+    loaded: bool = Field(description="in memory; of an upstream's model: its upstream is up")
+    upstreams: list[UpstreamPlace] | None = absent("where the model runs, if not on this machine")
+    selected: bool = Field(description="answers requests that name no model")
+    note: str | None = absent("a remark for users of the model")
 
 
 class ModelEntry(Wire):
-    """A model that can be asked by its id."""
+    """A model that requests can name by its id."""
 
     id: str
     object: Literal["model"] = "model"
@@ -70,11 +70,13 @@ class ModelEntry(Wire):
 
 
 class ModelList(Wire):
-    """Every model that can be asked."""
+    """All models that requests can name."""
 
     object: Literal["list"] = "list"
     data: list[ModelEntry]
-    hints: list[str] | None = absent("what this machine lacks, and the command that brings it")
+    hints: list[str] | None = absent(
+        "what is missing on this machine, and the command that installs it"
+    )
 
 
 class ModelPath(Wire):
@@ -85,33 +87,33 @@ class ModelPath(Wire):
 
 @routes.get("/v1/models")
 async def list_models(request: web.Request) -> ModelList:
-    """List the model files on disk, the built-in system model, then those of upstreams."""
-    entries = await _every_entry(request)
+    """List the model files on disk, the built-in system model and the models of upstreams."""
+    entries = await _list_entries(request)
     embedding = any(entry.meta.kind == "embedding" for entry in entries)
     return ModelList(data=entries, hints=None if embedding else [NO_EMBEDDING_MODEL])
 
 
 @routes.get("/v1/models/{id:.+}", errors=(ModelNotFound,))
 async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
-    """One model of the list."""
-    for entry in await _every_entry(request):
+    """Show one model of the list."""
+    for entry in await _list_entries(request):
         if entry.id == path.id:
             return entry
     raise ModelNotFound("this machine has no such model; GET /v1/models lists those it has")
 
 
-async def _every_entry(request: web.Request) -> list[ModelEntry]:
-    """This machine's models and, unless a server of this kind asks, what upstreams have besides."""
+async def _list_entries(request: web.Request) -> list[ModelEntry]:
+    """This machine's models, and those of upstreams unless another Paddock server asks."""
     service = request.app[SERVICE]
-    entries = await asyncio.to_thread(_entries, service)
+    entries = await asyncio.to_thread(_list_local, service)
     if VIA in request.headers.get("Via", ""):
         return entries
     own = {entry.id for entry in entries}
     served = service.upstreams.models().items()
-    return [*entries, *(_elsewhere(service, id_, it) for id_, it in served if id_ not in own)]
+    return [*entries, *(_upstream_entry(service, id_, it) for id_, it in served if id_ not in own)]
 
 
-def _elsewhere(service: Service, model: str, served: Served) -> ModelEntry:
+def _upstream_entry(service: Service, model: str, served: Served) -> ModelEntry:
     places = [
         UpstreamPlace(url=upstream.url, state="up" if upstream.up else "down")
         for upstream in service.upstreams.serving(model)
@@ -130,12 +132,12 @@ def _elsewhere(service: Service, model: str, served: Served) -> ModelEntry:
     )
 
 
-def _entries(service: Service) -> list[ModelEntry]:
-    listed = [_local(service, entry) for entry in service.catalog.entries()]
-    return [*listed, _system(service)]
+def _list_local(service: Service) -> list[ModelEntry]:
+    entries = [_local_entry(service, entry) for entry in service.catalog.entries()]
+    return [*entries, _system_entry(service)]
 
 
-def _local(service: Service, entry: Entry) -> ModelEntry:
+def _local_entry(service: Service, entry: Entry) -> ModelEntry:
     meta = service.catalog.meta(entry)
     return ModelEntry(
         id=entry.id,
@@ -152,7 +154,7 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
     )
 
 
-def _system(service: Service) -> ModelEntry:
+def _system_entry(service: Service) -> ModelEntry:
     last = service.probing.last
     return ModelEntry(
         id=SYSTEM_MODEL,
@@ -171,24 +173,24 @@ def _note(model: Path | None) -> str | None:
     return DEMONSTRATION if model == BUNDLED else None
 
 
-async def embedding_model(service: Service, model: str) -> Entry:
-    """The embedding model of that id, as it was on the disk at most `FRESH_S` ago.
+async def find_embedding_model(service: Service, model: str) -> Entry:
+    """Find the embedding model with this id, as it was on disk at most `FRESH_S` ago.
 
     Raises `BadField` for a blank id, else `ModelNotFound`.
     """
     wanted = model.strip()
     if not wanted:
         raise BadField("model: must not be blank", param="model")
-    entry, until = service.found.get(wanted, (None, 0.0))
+    entry, until = service.recent.get(wanted, (None, 0.0))
     if entry is None or until <= time.monotonic():
-        if entry is not None:  # those who ask meanwhile need not look as well
-            service.found[wanted] = entry, time.monotonic() + FRESH_S
+        if entry is not None:  # concurrent requests need not look it up too
+            service.recent[wanted] = entry, time.monotonic() + FRESH_S
         try:
             entry = await asyncio.to_thread(_find, service, wanted)
         except ModelNotFound:
-            service.found.pop(wanted, None)
+            service.recent.pop(wanted, None)
             raise
-        service.found[wanted] = entry, time.monotonic() + FRESH_S
+        service.recent[wanted] = entry, time.monotonic() + FRESH_S
     return entry
 
 
@@ -197,12 +199,12 @@ def _find(service: Service, wanted: str) -> Entry:
     if entry is not None and service.catalog.meta(entry).kind == "embedding":
         return entry
     if entry is not None or wanted == SYSTEM_MODEL:
-        raise ModelNotFound(f"this is a chat model, it makes no embeddings; {_advice(service)}")
-    raise ModelNotFound(f"there is no such model on this machine; {_advice(service)}")
+        raise ModelNotFound(f"this is a chat model, which makes no embeddings; {_advice(service)}")
+    raise ModelNotFound(f"this machine has no such model; {_advice(service)}")
 
 
 def _advice(service: Service) -> str:
     catalog = service.catalog
     if any(catalog.meta(entry).kind == "embedding" for entry in catalog.entries()):
-        return "GET /v1/models lists those of the kind embedding"
-    return f"no embedding model is installed: {HOW_TO_GET_ONE} brings one"
+        return "GET /v1/models lists the embedding models"
+    return f"no embedding model is installed: {INSTALL_COMMAND} installs one"

@@ -1,4 +1,4 @@
-"""The pages for people, and at ``/`` the line about the server for everybody else."""
+"""Pages for browsers; at ``/``, programs get a line about the server."""
 
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,7 @@ files = PAGES.routes()
 
 @routes.get(PATH, gated=False, errors=(Unauthorized,), text=("text/plain", "text/html"))
 async def index(request: web.Request) -> web.Response:
-    """Show the chat page to browsers; to programs, name the service and its version."""
+    """Show the chat page to browsers; tell programs the service and its version."""
     if asks_for_html(request):
         response = PAGES.page(request, "index.html")
     else:
@@ -34,5 +34,5 @@ async def index(request: web.Request) -> web.Response:
 
 @routes.get(DOCS, gated=False, text="text/html")
 async def docs(request: web.Request) -> web.Response:
-    """The reference of this API, as a page."""
+    """Show the reference of this API."""
     return PAGES.page(request, "docs.html")

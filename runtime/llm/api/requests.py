@@ -1,4 +1,4 @@
-"""What the server is doing: running, waiting and last requests, without a word of any prompt."""
+"""Routes that list, cancel and unload: requests without their prompts, and engines."""
 
 import time
 from typing import Literal
@@ -27,13 +27,15 @@ class RequestRecord(Wire):
     queue_ms: int
     inference_ms: int
     chunks: int
-    position: int | None = absent("of a queued request: its place, from 1; those that run count")
-    wait_ms: int | None = absent("of a queued request: how long it is likely to wait")
+    position: int | None = absent(
+        "of a queued request: its position from 1, counting running requests"
+    )
+    wait_ms: int | None = absent("of a queued request: estimated wait")
     completion_tokens: int | None = absent("of a completed request")
 
 
 class RequestList(Wire):
-    """Requests by where they stand."""
+    """Requests by state."""
 
     running: list[RequestRecord]
     waiting: list[RequestRecord]
@@ -41,7 +43,7 @@ class RequestList(Wire):
 
 
 class RequestPath(Wire):
-    """The number of a request."""
+    """Number of a request."""
 
     id: int
 
@@ -54,7 +56,7 @@ class CancelAnswer(Wire):
 
 
 class EnginesUnloaded(Wire):
-    """How many engines were unloaded; those in use stay."""
+    """Number of engines unloaded; engines in use stay."""
 
     unloaded: int
 
@@ -73,7 +75,7 @@ async def list_requests(request: web.Request) -> RequestList:
 
 @routes.delete("/v1/requests/{id}", errors=(NotFound,), status=202)
 async def cancel_request(request: web.Request, *, path: RequestPath) -> Reply[CancelAnswer]:
-    """Cancel a waiting or running request; its client is told."""
+    """Cancel a waiting or running request; its client gets an error."""
     ticket = request.app[SERVICE].admission.find(path.id)
     if ticket is None:
         raise NotFound("no waiting or running request has this number")
@@ -83,14 +85,14 @@ async def cancel_request(request: web.Request, *, path: RequestPath) -> Reply[Ca
 
 @routes.post("/v1/engines/unload")
 async def unload_engines(request: web.Request) -> EnginesUnloaded:
-    """Unload every engine that nobody uses, now."""
+    """Unload all idle engines now."""
     pool = request.app[SERVICE].pool
     pool.unload_idle(0.0, "system")
     return EnginesUnloaded(unloaded=pool.unload_idle(0.0))
 
 
 def record_of(ticket: Ticket) -> RequestRecord:
-    """The record of a request as it stands now."""
+    """The current record of a request."""
     now = time.monotonic()
     ended = ticket.ended if ticket.ended is not None else now
     started = ticket.started if ticket.started is not None else ended

@@ -1,4 +1,4 @@
-"""The Responses interface over the same replies; nothing of it is kept between requests."""
+"""The Responses API over the same replies; no response is kept between requests."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -56,7 +56,7 @@ from runtime.llm.inference import (
     ToolStart,
     Turn,
 )
-from runtime.llm.inference import Content as Said
+from runtime.llm.inference import Content as SpokenText
 from runtime.llm.service import SERVICE, body_cap
 from runtime.web.errors import NotFound
 from runtime.web.routes import Routes
@@ -99,7 +99,7 @@ class CallOutput(Wire):
 
 
 class PastReasoning(Wire):
-    """The thought of an earlier reply, which is not read again."""
+    """The thought of an earlier reply, which is ignored."""
 
     type: Literal["reasoning"]
 
@@ -120,7 +120,7 @@ InputItem = Annotated[
     Discriminator(
         _kind_of_item,
         custom_error_type="item",
-        custom_error_message="must be one of the items " + ", ".join(_ITEMS),
+        custom_error_message="must be an item of type " + ", ".join(_ITEMS),
     ),
 ]
 
@@ -139,7 +139,7 @@ Input = Annotated[
 
 
 class FunctionKind(Wire):
-    """The only kind of tools."""
+    """The only supported kind of tool."""
 
     type: Literal["function"]
 
@@ -167,7 +167,7 @@ ToolChoice = Annotated[
 
 
 class TextOptions(Wire):
-    """What the text must look like."""
+    """Format of the text."""
 
     format: Annotated[TextOutput | None, Under("format", usual={"type": "text"})] = None
 
@@ -185,13 +185,13 @@ class ResponseRequest(SamplingFields):
     tool_choice: Annotated[ToolChoice | None, Under("tools", usual="auto")] = None
     parallel_tool_calls: Annotated[StrictBool | None, Under("tools", usual=True)] = None
     previous_response_id: StrictStr | None = Field(
-        None, description="refused: responses are not kept; send the conversation as items"
+        None, description="rejected: responses are not kept; send the conversation as items"
     )
-    conversation: object = Field(None, description="refused, as previous_response_id")
+    conversation: object = Field(None, description="rejected, as previous_response_id")
     include: Annotated[list[StrictStr] | None, Under("sampling", usual=[])] = Field(
-        None, description=f"`{LOGPROBS}` tells how likely each token was; others have no effect"
+        None, description=f"`{LOGPROBS}` reports log-probabilities; other values have no effect"
     )
-    top_logprobs: Alternatives = Field(None, description="and so many other tokens at its place")
+    top_logprobs: Alternatives = Field(None, description="likely tokens to report at each position")
 
     @field_validator("previous_response_id", "conversation")
     @classmethod
@@ -209,11 +209,11 @@ class ResponseRequest(SamplingFields):
         return names
 
     def alternatives(self) -> int | None:
-        """Likely tokens to tell of at each place; None: no probabilities."""
+        """How many likely tokens to report; None: no probabilities."""
         return (self.top_logprobs or 0) if LOGPROBS in (self.include or ()) else None
 
     def dump_explicit_fields(self) -> dict[str, object]:
-        """As in `SamplingFields`, with the form of the text as a chat asks for it."""
+        """As in `SamplingFields`, with the text format in the shape of a chat request."""
         form = self.text.format if self.text else None
         if form is None:
             return super().dump_explicit_fields()
@@ -244,7 +244,7 @@ class ResponseRequest(SamplingFields):
         return turns
 
     def offer(self, max_chars: int) -> tuple[Sequence[Tool], bool]:
-        """The tools that the reply may call, and whether it must."""
+        """The tools that the reply may call, and whether it must call one."""
         tools = [tool.tool() for tool in self.tools or ()]
         choice = self.tool_choice or "auto"
         if isinstance(choice, ForcedTool):
@@ -265,7 +265,7 @@ class OutputText(Wire):
 
 
 class OutputItem(Wire):
-    """A message, a thought or a tool call, told apart by its type."""
+    """A message, a thought or a tool call, depending on its type."""
 
     id: str
     type: Literal["message", "reasoning", "function_call"]
@@ -279,16 +279,16 @@ class OutputItem(Wire):
 
 
 class InputDetails(Wire):
-    """Where the tokens of the prompt came from."""
+    """How many tokens of the prompt were cached."""
 
     cached_tokens: int
     cache_write_tokens: int = 0
 
 
 class OutputDetails(Wire):
-    """What the tokens of the reply were for."""
+    """What the tokens of the reply were used for."""
 
-    reasoning_tokens: int = Field(0, description="not counted apart")
+    reasoning_tokens: int = Field(0, description="not counted separately")
 
 
 class ResponseUsage(Wire):
@@ -302,7 +302,7 @@ class ResponseUsage(Wire):
 
 
 class Incomplete(Wire):
-    """Why a response is not complete."""
+    """Why a response is incomplete."""
 
     reason: Literal["max_output_tokens"] = "max_output_tokens"
 
@@ -334,7 +334,7 @@ class ResponseObject(Wire):
 
 
 class ResponseEvent(Wire):
-    """A frame of a stream; the type says which of the other fields it has."""
+    """A frame of a stream; its type determines which other fields it has."""
 
     type: str
     sequence_number: int
@@ -355,7 +355,7 @@ _BLANK: Final = ResponseEvent(type="", sequence_number=0)
 
 
 def event_of(kind: str, **fields: object) -> ResponseEvent:
-    """A frame, not yet numbered."""
+    """A frame without its number."""
     return _BLANK.model_copy(update={"type": kind, **fields})
 
 
@@ -371,7 +371,7 @@ def event_of(kind: str, **fields: object) -> ResponseEvent:
 async def respond(
     request: web.Request, *, body: ResponseRequest
 ) -> ResponseObject | web.StreamResponse:
-    """Answer a text or a conversation of items; needs the setting compat."""
+    """Answer a text or a conversation of items; requires the setting compat."""
     settings = request.app[SERVICE].settings
     turns = body.turns()
     check_turns(turns, settings.max_prompt_chars)
@@ -396,7 +396,7 @@ async def respond(
 
 
 class Output:
-    """The items of a response as they grow, and the frames that tell of it."""
+    """The growing items of a response, and the frames that report them."""
 
     def __init__(self, number: int) -> None:
         self.items: list[OutputItem] = []
@@ -405,14 +405,16 @@ class Output:
     def take(
         self, events: Sequence[Event], tokens: Sequence[TokenLogprob]
     ) -> Iterator[ResponseEvent]:
-        """Add events; the frames that tell of them. The last text has the *tokens* of them all."""
-        last = max((at for at, event in enumerate(events) if isinstance(event, Said)), default=-1)
+        """Add events and yield their frames; the last text gets all *tokens*."""
+        last = max(
+            (at for at, event in enumerate(events) if isinstance(event, SpokenText)), default=-1
+        )
         for at, event in enumerate(events):
             yield from self._take(event, chosen_of(tokens) if at == last else [])
 
     def _take(self, event: Event, tokens: list[ChosenToken]) -> Iterator[ResponseEvent]:
         match event:
-            case Said(text):
+            case SpokenText(text):
                 yield from self._add_text("message", text, tokens)
             case Reasoning(text):
                 yield from self._add_text("reasoning", text)
@@ -422,22 +424,22 @@ class Output:
             case ToolArguments(_, text):
                 last = self.items[-1]
                 self._update(arguments=f"{last.arguments}{text}")
-                yield self._told("response.function_call_arguments.delta", delta=text)
+                yield self._report("response.function_call_arguments.delta", delta=text)
 
     def close(self, status: Status = "completed") -> Iterator[ResponseEvent]:
-        """Complete the last item, if one is under way."""
+        """Complete the last item if it is in progress."""
         if not self.items or self.items[-1].status != "in_progress":
             return
         item = self.items[-1]
         if item.type == "function_call":
-            yield self._told(
+            yield self._report(
                 "response.function_call_arguments.done", arguments=item.arguments, name=item.name
             )
         elif item.content:
             (part,) = item.content
             kind = f"response.{part.type}.done"
-            yield self._told(kind, content_index=0, text=part.text, logprobs=part.logprobs)
-            yield self._told("response.content_part.done", content_index=0, part=part)
+            yield self._report(kind, content_index=0, text=part.text, logprobs=part.logprobs)
+            yield self._report("response.content_part.done", content_index=0, part=part)
         self._update(status=status)
         yield event_of(
             "response.output_item.done", output_index=len(self.items) - 1, item=self.items[-1]
@@ -454,10 +456,10 @@ class Output:
             yield from self.close()
             yield from self._open_text(kind)
         [old] = self.items[-1].content or [OutputText(type="output_text")]
-        known = None if tokens is None else [*(old.logprobs or ()), *tokens]
-        part = old.model_copy(update={"text": old.text + text, "logprobs": known})
+        logprobs = None if tokens is None else [*(old.logprobs or ()), *tokens]
+        part = old.model_copy(update={"text": old.text + text, "logprobs": logprobs})
         self._update(content=[part])
-        yield self._told(
+        yield self._report(
             f"response.{part.type}.delta", content_index=0, delta=text, logprobs=tokens
         )
 
@@ -469,7 +471,7 @@ class Output:
             part = OutputText(type="reasoning_text")
             yield from self._open(kind, summary=[], content=[])
         self._update(content=[part])
-        yield self._told("response.content_part.added", content_index=0, part=part)
+        yield self._report("response.content_part.added", content_index=0, part=part)
 
     def _open(
         self, kind: Literal["message", "reasoning", "function_call"], **fields: object
@@ -483,7 +485,7 @@ class Output:
     def _update(self, **fields: object) -> None:
         self.items[-1] = self.items[-1].model_copy(update=fields)
 
-    def _told(self, kind: str, **fields: object) -> ResponseEvent:
+    def _report(self, kind: str, **fields: object) -> ResponseEvent:
         index = len(self.items) - 1
         return event_of(kind, item_id=self.items[-1].id, output_index=index, **fields)
 
@@ -514,25 +516,25 @@ class ResponseForm:
         )
 
     def begin(self, reply: Reply) -> bytes:
-        """The frames that a response exists and is under way."""
+        """Return the frames that announce the response."""
         kinds = ("response.created", "response.in_progress")
         return self._frames(event_of(kind, response=self._empty) for kind in kinds)
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
-        """A frame for each thing that the piece adds."""
+        """Return the frames for the events that the piece adds."""
         return self._frames(self._output.take(reply.news, piece.tokens))
 
     def end(self, reply: Reply) -> bytes:
-        """The last things, and that the last item is complete."""
+        """Return the frames of the last events and of the completed item."""
         return self.add(reply, Piece("")) + self._frames(self._output.close(_status(reply)))
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
-        """The frame with the whole response."""
+        """Return the frame with the whole response."""
         response = self._response(replies)
         return self._frames([event_of(f"response.{response.status}", response=response)])
 
     def whole(self, replies: Sequence[Reply]) -> ResponseObject:
-        """The response."""
+        """Return the response as one object."""
         (reply,) = replies
         list(self._output.take(reply.events, reply.tokens))
         list(self._output.close(_status(reply)))
@@ -563,7 +565,7 @@ def _status(reply: Reply) -> Literal["completed", "incomplete"]:
 
 
 def response_usage(outcome: Outcome) -> ResponseUsage | None:
-    """The usage of a finished reply; None: the provider did not count, which is not 0."""
+    """The usage of a finished reply; None if the provider does not count tokens."""
     prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
     if prompt is None or completion is None:
         return None

@@ -1,4 +1,4 @@
-"""The built-in system model: its state, its download, its speed."""
+"""Routes of the built-in system model: state, download, benchmark."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ class Cell(Wire):
 
 
 class CellsError(Wire):
-    """Why the breakdown cannot be had."""
+    """Why the breakdown is not available."""
 
     error: str
 
@@ -34,15 +34,15 @@ class SysmodelStatus(Wire):
     """The system model and the machine it runs on."""
 
     model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
-    status_code: int = Field(description="0 to 3; -1 when the state cannot be known")
+    status_code: int = Field(description="0 to 3; -1 if the state is unknown")
     status: str
     available: bool
     soc_model: str
     device: str
     manufacturer: str
     provider: str
-    error: str | None = absent("why the state cannot be known")
-    reason: str | None = absent("one machine word")
+    error: str | None = absent("why the state is unknown")
+    reason: str | None = absent("a code word")
     progress: float | None = absent("0 to 1 while downloading")
     bytes_done: int | None = absent()
     bytes_total: int | None = absent()
@@ -50,20 +50,20 @@ class SysmodelStatus(Wire):
 
 
 class StatusQuery(Wire):
-    """How much to tell."""
+    """Level of detail of the status."""
 
     probe: str = ""
 
 
 class BenchmarkRequest(Wire):
-    """What to measure; everything is optional."""
+    """Prompts to measure; everything is optional."""
 
-    prompts: list[str] | None = Field(None, description="blank ones are dropped; at most 32")
-    warmup: Clamped | None = Field(None, description="unmeasured runs first, 0 to 5")
+    prompts: list[str] | None = Field(None, description="at most 32; blank ones are dropped")
+    warmup: Clamped | None = Field(None, description="unmeasured runs before, 0 to 5")
 
 
 class DownloadAnswer(Wire):
-    """How the download stands."""
+    """State of the download."""
 
     status_code: int
     status: str
@@ -71,17 +71,19 @@ class DownloadAnswer(Wire):
 
 
 class AlreadyHere(ApiError):
-    """There is nothing to download: the system model is available."""
+    """The system model is already available."""
 
     status, code = 409, "already_available"
 
     def __init__(self) -> None:
-        super().__init__("the system model is available", headers={"x-should-retry": "false"})
+        super().__init__(
+            "the system model is already available", headers={"x-should-retry": "false"}
+        )
 
 
 @routes.get("/v1/sysmodel/status")
 async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> SysmodelStatus:
-    """How the system model stands, and on what machine."""
+    """Report the state of the system model, and the machine."""
     service = request.app[SERVICE]
     state = await service.probing.state()
     cells = await _cells(service) if query.probe == "all" else None
@@ -98,7 +100,7 @@ async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> Sysmod
 
 @routes.post("/v1/sysmodel/download", errors=(AlreadyHere, SysmodelUnavailable))
 async def sysmodel_download(request: web.Request) -> Reply[DownloadAnswer]:
-    """Start the download of the system model, or join the one under way."""
+    """Start the download of the system model, or join a running one."""
     service = request.app[SERVICE]
     service.touch()
     state = await service.provider.download()
@@ -125,13 +127,13 @@ async def run_benchmark(request: web.Request, *, body: BenchmarkRequest) -> Benc
 
 @routes.get("/v1/sysmodel/benchmark", errors=(BenchmarkMissing,))
 async def last_benchmark(request: web.Request) -> BenchmarkRecord:
-    """The figures of the last run."""
+    """Return the figures of the last benchmark."""
     return request.app[SERVICE].benchmark.last
 
 
 async def _cells(service: Service) -> dict[str, Cell] | CellsError:
     try:
-        found = await service.probing.configs()
+        states = await service.probing.configs()
     except TimeoutError:
         return CellsError(error=SLOW)
-    return {name: Cell(code=state.code, label=state.label) for name, state in found.items()}
+    return {name: Cell(code=state.code, label=state.label) for name, state in states.items()}

@@ -1,4 +1,4 @@
-"""The tenant of a request; who has stored documents, and deleting all of a tenant's."""
+"""The tenant of a request, and routes that list tenants and delete their documents."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from runtime.llm.documents.document import StoreFailed
 from runtime.llm.errors import ApiFailure
-from runtime.llm.identity import header_safe, named_tenant, plain_text, tenant_id
+from runtime.llm.identity import header_safe, is_plain_text, parse_tenant, tenant_id
 from runtime.llm.service import SERVICE, Service
 from runtime.web.errors import BadRequest, Forbidden
 from runtime.web.routes import Routes
@@ -17,18 +17,18 @@ from runtime.web.wire import Wire
 
 routes = Routes("tenants")
 TENANT: Final = web.RequestKey("tenant", str)
-"""The tenant of a request, set once its key was good."""
+"""The tenant of a request, set once its key has been accepted."""
 HEADERS: Final[Mapping[str, str]] = {
     "X-Tenant-Id": "the tenant, from the request's X-Client-Id or User-Agent; percent-encoded UTF-8"
 }
 UNREACHABLE: Final = (".", "..")
-"""Names that most clients resolve as folders when they stand in a path, however encoded."""
+"""Names that most clients resolve as folders in a path, however they are encoded."""
 
 
 def check_encoding(request: web.Request) -> None:
-    """Raise `BadRequest` for a path that is not UTF-8: once decoded, it would name another id.
+    """Raise `BadRequest` for a path that is not UTF-8: decoded, it would name another id.
 
-    ``%ff`` would be taken for the three characters that ``%25ff`` stands for.
+    ``%ff`` would be read as the three characters that ``%25ff`` encodes.
     """
     try:
         unquote(request.raw_path.partition("?")[0], errors="strict")
@@ -37,19 +37,19 @@ def check_encoding(request: web.Request) -> None:
 
 
 async def resolve(request: web.Request) -> None:
-    """Set the tenant of the request; runs before its body is read."""
+    """Set the tenant of the request before its body is read."""
     headers = request.headers
     request[TENANT] = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
     request.app[SERVICE].touch()
 
 
 async def touch(request: web.Request) -> None:
-    """Note that somebody uses the server; for routes that know no tenant."""
+    """Note that the server is used, for routes without a tenant."""
     request.app[SERVICE].touch()
 
 
 async def sign(request: web.Request, response: web.StreamResponse) -> None:
-    """Let the client see its tenant, on errors too."""
+    """Report the tenant in a header, on errors too."""
     if (tenant := request.get(TENANT)) is not None:
         response.headers["X-Tenant-Id"] = header_safe(tenant)
 
@@ -76,7 +76,7 @@ class TenantPath(Wire):
 
 
 class TenantDeleted(Wire):
-    """What was deleted; nothing is no error."""
+    """Result of a deletion; deleting nothing is not an error."""
 
     tenant_id: str
     deleted: bool
@@ -91,7 +91,7 @@ class TenantDeleted(Wire):
     failure=ApiFailure,
 )
 async def list_tenants(request: web.Request) -> TenantList:
-    """List every tenant with documents; only the own one where the setting tenant_admin says so."""
+    """List the tenants with documents, or only the caller's if tenant_admin requires a key."""
     service = request.app[SERVICE]
     return TenantList(
         data=[
@@ -113,16 +113,18 @@ async def delete_tenant(request: web.Request, *, path: TenantPath) -> TenantDele
     """Delete every document of a tenant."""
     service = request.app[SERVICE]
     check_encoding(request)
-    tenant = named_tenant(path.tenant)
-    if tenant is None or not plain_text(path.tenant):
-        raise BadRequest("the tenant must be a name without control characters", param="tenant")
+    tenant = parse_tenant(path.tenant)
+    if tenant is None or not is_plain_text(path.tenant):
+        raise BadRequest(
+            "the tenant must not be blank or contain control characters", param="tenant"
+        )
     if tenant != request[TENANT] and not _may_manage(service):
-        raise Forbidden("deleting the documents of another tenant needs a server with an api_key")
+        raise Forbidden("deleting another tenant's documents requires a server with an api_key")
     removed = await service.documents.delete_tenant(tenant)
     return TenantDeleted(tenant_id=tenant, deleted=removed > 0, chunks_removed=removed)
 
 
 def _may_manage(service: Service) -> bool:
-    """Whether requests may see and delete other tenants; with a key, each of them carried it."""
+    """Whether requests may list and delete other tenants; if a key is set, they have sent it."""
     settings = service.settings
     return settings.tenant_admin == "open" or bool(settings.api_key.get_secret_value().strip())

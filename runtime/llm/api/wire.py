@@ -1,4 +1,4 @@
-"""What a chat client sends and receives: requests, replies, the frames of a stream."""
+"""Wire models of chats: requests, replies and the frames of a stream."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from runtime.llm.api.effects import Effects, Under, Watched
-from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
+from runtime.llm.api.formats import Grammar, ResponseFormat, convert_gbnf, grammar_of
 from runtime.llm.errors import error_object
 from runtime.llm.inference import (
     Finish,
@@ -43,14 +43,14 @@ from runtime.web.wire import Wire
 
 MAX_MESSAGES = 2048
 TEXTS = ("text", "input_text", "output_text")
-"""Types of the parts of a message that are read."""
+"""Types of message parts that are read."""
 MAX_STOPS = 4
 MAX_NAME = 256
 MAX_TOOLS = 128
 ChatFinish = Literal["stop", "length", "tool_calls"]
 MAX_CHOICES = 16
 MAX_BIASES = 1024
-CHOSEN: Final = (
+SAMPLING_FIELDS: Final = (
     "temperature",
     "top_k",
     "top_p",
@@ -61,36 +61,36 @@ CHOSEN: Final = (
     "min_p",
     "logit_bias",
 )
-"""Fields of a request that are fields of its `Sampling`."""
-ASKED: Final = (*CHOSEN, "response_format", "grammar")
-"""Fields that an upstream gets as they are."""
+"""Request fields that are also fields of `Sampling`."""
+FORWARDED_FIELDS: Final = (*SAMPLING_FIELDS, "response_format", "grammar")
+"""Request fields that are forwarded to an upstream unchanged."""
 ModelName = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 
 
-def _as_template_value(value: dict[str, object]) -> dict[str, object]:
-    """JSON that a chat template can be given: of finite depth and numbers."""
+def _check_template_value(value: dict[str, object]) -> dict[str, object]:
+    """Return JSON that a chat template can take: of limited depth and with finite numbers."""
     if is_deeper(value, MAX_DEPTH):
-        raise ValueError(f"must not be nested in more than {MAX_DEPTH} levels")
+        raise ValueError(f"must not be nested more than {MAX_DEPTH} levels deep")
     plain: dict[str, object] = orjson.loads(json.dumps(value, allow_nan=False))
     return plain
 
 
-TemplateObject = Annotated[dict[str, object], AfterValidator(_as_template_value)]
+TemplateObject = Annotated[dict[str, object], AfterValidator(_check_template_value)]
 
 
-def _in_reach(value: object) -> object:
-    """Replace an integer beyond 64 bits, parsed as a float, by one that can still be clamped."""
+def _clamp_float(value: object) -> object:
+    """Replace an integer beyond 64 bits, which is parsed as a float, by one that can be clamped."""
     if isinstance(value, float) and abs(value) >= 1 << 63 and value.is_integer():
         return (1 << 62) if value > 0 else -(1 << 62)
     return value
 
 
-Clamped = Annotated[int, BeforeValidator(_in_reach)]
-"""An integer of any size, for a field whose value is clamped."""
+Clamped = Annotated[int, BeforeValidator(_clamp_float)]
+"""An integer of any size for a field whose value is clamped."""
 
 
 class Part(Wire):
-    """A piece of a message; only those of the type ``text`` are read."""
+    """A part of a message; only those of type ``text`` are read."""
 
     type: StrictStr
     text: StrictStr | None = Field(None, validate_default=True)
@@ -99,7 +99,7 @@ class Part(Wire):
     @classmethod
     def _text_has_text(cls, text: str | None, info: ValidationInfo) -> str | None:
         if text is None and info.data.get("type") in TEXTS:
-            raise ValueError("a part of type text needs this field")
+            raise ValueError("is required in a part of type text")
         return text
 
     @field_validator("type")
@@ -112,21 +112,21 @@ class Part(Wire):
 
 
 def _branch(content: object) -> str | None:
-    """The kind of a message's content, so that errors name only what is wrong with that kind."""
+    """The kind of a message's content, so that errors refer to that kind only."""
     if isinstance(content, list):
         return "<parts>"
     return "<text>" if content is None or isinstance(content, str) else None
 
 
-def _some_text(parts: list[Part]) -> list[Part]:
+def _require_text(parts: list[Part]) -> list[Part]:
     if parts and not any(part.type in TEXTS for part in parts):
-        raise ValueError("has no part of the type text; images and sounds are not read")
+        raise ValueError("has no part of type text; images and audio are not supported")
     return parts
 
 
 Content = Annotated[
     Annotated[StrictStr | None, Tag("<text>")]
-    | Annotated[list[Part], AfterValidator(_some_text), Tag("<parts>")],
+    | Annotated[list[Part], AfterValidator(_require_text), Tag("<parts>")],
     Discriminator(
         _branch,
         custom_error_type="content",
@@ -154,19 +154,17 @@ class Message(Wire):
     """One message of the conversation."""
 
     role: Literal["system", "user", "assistant", "developer", "tool"] = Field(
-        description="developer is read as system; tool needs the setting honor_tools"
+        description="developer is read as system; tool requires the setting honor_tools"
     )
-    content: Content = Field(
-        None, description="text, or parts of which the text ones are joined by a space"
-    )
+    content: Content = Field(None, description="text, or parts whose texts are joined by spaces")
     tool_calls: Annotated[
         Annotated[list[CalledTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
     ] = Field(None, description="of an assistant message")
     tool_call_id: Annotated[
         Annotated[StrictStr, Field(max_length=MAX_NAME)] | None, Under("tools")
-    ] = Field(None, description="of a tool message: the call that it answers")
+    ] = Field(None, description="of a tool message: id of the call that it answers")
     reasoning_content: Annotated[StrictStr | None, Under("tools")] = Field(
-        None, description="what an assistant message thought before its content"
+        None, description="of an assistant message: the thought before its content"
     )
 
     @field_validator("role")
@@ -196,17 +194,17 @@ class Message(Wire):
 
 
 class OfferedFunction(Wire):
-    """What a tool is for."""
+    """A function that a tool offers."""
 
     name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
     description: StrictStr | None = None
     parameters: TemplateObject | None = Field(
-        None, description="JSON Schema of the arguments, an object"
+        None, description="JSON Schema of the arguments object"
     )
-    strict: StrictBool | None = Field(None, description="arguments always fit the schema")
+    strict: StrictBool | None = Field(None, description="arguments always match the schema")
 
     def tool(self) -> Tool:
-        """The tool; its schema as JSON text."""
+        """The tool with its schema as JSON text."""
         schema = self.parameters or {"type": "object", "properties": {}}
         return Tool(self.name, self.description or "", json.dumps(schema, ensure_ascii=False))
 
@@ -249,41 +247,43 @@ ToolChoice = Annotated[
 def pick_tools(
     tools: Sequence[Tool], word: str, name: str | None, max_chars: int
 ) -> tuple[Sequence[Tool], bool]:
-    """The tools that a reply may call, and whether it must.
+    """The tools that a reply may call, and whether it must call one.
 
-    *word* is none, auto or required; *name* is that of the only tool, which must be called.
-    Raises `BadRequest` and `TooLarge` for an offer or a choice that cannot be made.
+    *word* is none, auto or required; *name* is the only tool, which must be called. Raises
+    `BadRequest` and `TooLarge` for an invalid offer or choice.
     """
     if len({tool.name for tool in tools}) < len(tools):
-        raise BadRequest("two of the tools have the same name", param="tools")
+        raise BadRequest("two tools have the same name", param="tools")
     check_length([text for tool in tools for text in tool], max_chars, "tools")
     if name is not None:
         tools = [tool for tool in tools if tool.name == name]
     if not tools and (name is not None or word == "required"):
-        raise BadRequest("the tool that must be called is not among the tools", param="tool_choice")
+        raise BadRequest("tool_choice requires a tool that is not offered", param="tool_choice")
     return () if word == "none" else tools, name is not None or word == "required"
 
 
 class StreamOptions(Wire):
     """Options of a stream."""
 
-    include_usage: StrictBool | None = Field(None, description="one more chunk with the usage")
+    include_usage: StrictBool | None = Field(
+        None, description="end with a chunk that reports the usage"
+    )
 
 
 Number = StrictFloat | StrictInt
 Penalty = Annotated[Number, Field(ge=-2, le=2)]
 Tokens = Annotated[StrictInt, Field(ge=1, le=1 << 31)]
 Alternatives = Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")]
-"""How many likely tokens to tell of at each place."""
+"""How many likely tokens to report at each position."""
 
 
 class SamplingFields(Watched):
-    """Who replies, how, and what ends the reply: fields that every generating route has."""
+    """Fields of every generating route: which model replies, how, and what ends the reply."""
 
     model: ModelName | None = Field(
-        None, description="an id of GET /v1/models; absent: the model that the settings select"
+        None, description="an id of GET /v1/models; absent: the model selected by the settings"
     )
-    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
+    stream: StrictBool | None = Field(None, description="true: answer with Server-Sent Events")
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     top_k: Annotated[StrictInt, Field(ge=0, le=1000)] | None = Field(None, description="0: off")
     top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
@@ -291,14 +291,16 @@ class SamplingFields(Watched):
     stop: Annotated[
         StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None,
         Under("stop", checked=True),
-    ] = Field(None, description="at most four texts that end the reply; setting honor_stop")
+    ] = Field(
+        None, description="at most four texts that end the reply; requires the setting honor_stop"
+    )
     frequency_penalty: Annotated[Penalty | None, Under("sampling")] = None
     presence_penalty: Annotated[Penalty | None, Under("sampling")] = None
     repeat_penalty: Annotated[
         Annotated[Number, Field(gt=0, le=10)] | None, Under("sampling", usual=1)
-    ] = Field(None, description="divides the logits of tokens that were there; 1: off")
+    ] = Field(None, description="divides the logits of tokens that already occurred; 1: off")
     min_p: Annotated[Annotated[Number, Field(ge=0, le=1)] | None, Under("sampling")] = Field(
-        None, description="least probability as a share of the likeliest token's; 0: off"
+        None, description="minimum probability relative to the likeliest token's; 0: off"
     )
     logit_bias: Annotated[
         Annotated[
@@ -310,38 +312,39 @@ class SamplingFields(Watched):
         ]
         | None,
         Under("sampling"),
-    ] = Field(None, description="added to the logits of tokens, by their number")
+    ] = Field(None, description="added to the logits of tokens, by token id")
     n: Annotated[
         Annotated[StrictInt, Field(ge=1, le=MAX_CHOICES)] | None, Under("sampling", usual=1)
-    ] = Field(None, description="replies to make, one after the other")
+    ] = Field(None, description="number of replies, generated one after the other")
 
     @field_validator("stop", mode="before")
     @classmethod
     def _stops_are_few(cls, value: object) -> object:
-        """Check the length before the union does, whose first error is that a list is not text."""
+        """Check the length first: the union would only complain that a list is not text."""
         if isinstance(value, list) and len(value) > MAX_STOPS:
             raise ValueError(f"at most {MAX_STOPS} texts")
         return value
 
     def model_in(self, settings: LlmSettings) -> str:
-        """The id of the model that is to reply."""
+        """The id of the model that replies."""
         return (self.model or "").strip() or settings.selected_model_id
 
     def stops(self) -> list[str]:
-        """The stop texts, as a list without empty ones."""
-        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        return [text for text in given if text]
+        """The stop texts that are not empty."""
+        texts = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return [text for text in texts if text]
 
     def sampling(self, usual: Sampling) -> Sampling:
-        """The choice of tokens; what is not given is as in *usual*."""
-        given = {name: value for name in CHOSEN if (value := getattr(self, name)) is not None}
-        seed = (given.pop("seed", usual.seed) & 0xFFFFFFFF) % 0xFFFFFFFF
-        # To the engine, a seed of all bits means any seed.
-        return replace(usual, seed=seed, is_usual=self.temperature is None, **given)
+        """The sampling; absent fields are as in *usual*."""
+        values = {name: getattr(self, name) for name in SAMPLING_FIELDS}
+        fields = {name: value for name, value in values.items() if value is not None}
+        # The engine takes 0xFFFFFFFF for a random seed.
+        seed = (fields.pop("seed", usual.seed) & 0xFFFFFFFF) % 0xFFFFFFFF
+        return replace(usual, seed=seed, is_usual=self.temperature is None, **fields)
 
     def dump_explicit_fields(self) -> dict[str, object]:
-        """What the request says of the choice of tokens and the form, but for `stops` and `n`."""
-        return self.model_dump(include=set(ASKED), exclude_none=True, by_alias=True)
+        """The sampling and format fields that the request sets, without `stop` and `n`."""
+        return self.model_dump(include=set(FORWARDED_FIELDS), exclude_none=True, by_alias=True)
 
 
 class ChatRequest(SamplingFields):
@@ -354,51 +357,54 @@ class ChatRequest(SamplingFields):
     )
     stream_options: StreamOptions | None = None
     session_id: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
-        None, description="keeps the conversation in the KV cache, so only new turns are prefilled"
+        None,
+        description="keeps the conversation in the KV cache, so that only new turns are prefilled",
     )
     max_tokens: Tokens | None = Field(
         None,
-        description="total budget: prompt and reply together; with the setting output_max_tokens"
-        " the reply alone",
+        description="total budget of prompt and reply; with the setting output_max_tokens, "
+        "of the reply only",
     )
-    max_completion_tokens: Tokens | None = Field(None, description="budget of the reply alone")
+    max_completion_tokens: Tokens | None = Field(None, description="budget of the reply only")
     logprobs: Annotated[StrictBool | None, Under("sampling")] = Field(
-        None, description="tell how likely each token of the reply was"
+        None, description="report the log-probability of each token of the reply"
     )
     top_logprobs: Alternatives = Field(
-        None, description="and the likeliest tokens at its place, so many; needs logprobs"
+        None, description="number of likely tokens to report at each position; requires logprobs"
     )
     response_format: Annotated[ResponseFormat | None, Under("format", usual={"type": "text"})] = (
-        Field(None, description="what the text must look like; setting honor_format")
+        Field(None, description="format of the text; requires the setting honor_format")
     )
     grammar: Annotated[Grammar | None, Under("format")] = Field(
-        None, description="GBNF that the text must match, with the rule root"
+        None, description="GBNF grammar that the text must match, with the rule root"
     )
     tools: Annotated[
         Annotated[list[OfferedTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
-    ] = Field(None, description="functions that the reply may call; setting honor_tools")
+    ] = Field(
+        None, description="functions that the reply may call; requires the setting honor_tools"
+    )
     tool_choice: Annotated[ToolChoice | None, Under("tools", usual="auto")] = Field(
-        None, description="whether and which function must be called"
+        None, description="whether a function must be called, and which"
     )
     parallel_tool_calls: Annotated[StrictBool | None, Under("tools", usual=True)] = Field(
-        None, description="whether a reply may have several calls"
+        None, description="whether a reply may contain several calls"
     )
     chat_template_kwargs: Annotated[TemplateObject | None, Under("tools")] = Field(
-        None, description="further variables of the chat template"
+        None, description="extra variables for the chat template"
     )
 
-    def form(self) -> str:
-        """The grammar that the reply is held to, empty for none. Raises `BadField`."""
-        own = own_grammar(self.grammar)
-        asked = grammar_of(self.response_format, "response_format")
-        if own and asked:
+    def write_grammar(self) -> str:
+        """The grammar that the reply must match; empty: any text. Raises `BadField`."""
+        own = convert_gbnf(self.grammar)
+        of_format = grammar_of(self.response_format, "response_format")
+        if own and of_format:
             raise BadField("grammar: cannot be combined with response_format", param="grammar")
-        return own or asked
+        return own or of_format
 
     def alternatives(self) -> int | None:
-        """Likeliest tokens to tell of at each place; None: no probabilities. Raises `BadField`."""
+        """How many likely tokens to report; None: no probabilities. Raises `BadField`."""
         if self.top_logprobs and not self.logprobs:
-            raise BadField("top_logprobs: needs logprobs: true", param="top_logprobs")
+            raise BadField("top_logprobs: requires logprobs: true", param="top_logprobs")
         return (self.top_logprobs or 0) if self.logprobs else None
 
     def turns(self) -> list[Turn]:
@@ -406,7 +412,7 @@ class ChatRequest(SamplingFields):
         return [message.turn() for message in self.messages]
 
     def offer(self, max_chars: int) -> tuple[Sequence[Tool], bool]:
-        """The tools that the reply may call, and whether it must."""
+        """The tools that the reply may call, and whether it must call one."""
         tools = [tool.function.tool() for tool in self.tools or ()]
         choice = self.tool_choice or "auto"
         if isinstance(choice, NamedTool):
@@ -415,7 +421,7 @@ class ChatRequest(SamplingFields):
 
 
 class TokenDetails(Wire):
-    """Where the tokens of the prompt came from."""
+    """How many tokens of the prompt were cached."""
 
     cached_tokens: int = Field(description="still in the KV cache, not prefilled again")
 
@@ -430,7 +436,7 @@ class Usage(Wire):
 
 
 class Timings(Wire):
-    """Where the time of a reply went, in milliseconds, and tokens."""
+    """Durations of a reply's phases in milliseconds, and token counts."""
 
     queue_ms: float
     load_ms: float
@@ -457,13 +463,13 @@ class ChosenToken(LikelyToken):
 
 
 class Logprobs(Wire):
-    """How likely the tokens of a text were."""
+    """Log-probabilities of a text's tokens."""
 
     content: list[ChosenToken]
 
 
 def chosen_of(tokens: Sequence[TokenLogprob]) -> list[ChosenToken]:
-    """The probabilities as chats and responses show them."""
+    """The tokens as chats and responses report them."""
 
     def likely(token: TokenLogprob) -> dict[str, object]:
         return {"token": token.token, "logprob": token.logprob, "bytes": list(token.data)}
@@ -481,25 +487,25 @@ class ReplyMessage(Wire):
 
     role: Literal["assistant"] = "assistant"
     content: str
-    reasoning_content: str | None = Field(None, description="what the model thought before")
+    reasoning_content: str | None = Field(
+        None, description="the model's thought before the content"
+    )
     tool_calls: list[CalledTool] | None = None
 
     @field_serializer("content")
     def _empty_beside_calls(self, content: str) -> str | None:
-        """A reply that only calls has no content."""
+        """Null for a reply that consists of calls only."""
         return None if self.tool_calls and not content else content
 
 
 class Choice(Wire):
-    """A choice of a completion."""
+    """One of the replies of a completion."""
 
     index: int = 0
     message: ReplyMessage
     logprobs: Logprobs | None = None
     finish_reason: ChatFinish
-    truncated: Literal[True] | None = Field(
-        None, description="present when the budget, not the model, ended the text"
-    )
+    truncated: Literal[True] | None = Field(None, description="present when a budget cut the text")
 
 
 class ChatCompletion(Wire):
@@ -510,20 +516,20 @@ class ChatCompletion(Wire):
     created: int
     model: str
     choices: list[Choice]
-    usage: Usage | None = Field(None, description="absent: what made the reply did not count")
+    usage: Usage | None = Field(None, description="absent when the provider does not count tokens")
     system_fingerprint: str
     timings: Timings
 
 
 class FunctionDelta(Wire):
-    """What a frame adds to the function of a call."""
+    """What a frame adds to a call's function."""
 
     name: str | None = None
     arguments: str
 
 
 class CallDelta(Wire):
-    """What a frame adds to a call; the first one of a call has its id and name."""
+    """What a frame adds to a call; the first frame of a call has its id and name."""
 
     index: int
     id: str | None = None
@@ -532,7 +538,7 @@ class CallDelta(Wire):
 
 
 class Delta(Wire):
-    """What a frame adds."""
+    """What a frame adds to the message."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
@@ -541,7 +547,7 @@ class Delta(Wire):
 
 
 class ChunkChoice(Wire):
-    """The choice that a frame adds to."""
+    """What a frame adds to one of the replies."""
 
     index: int = 0
     delta: Delta
@@ -551,7 +557,7 @@ class ChunkChoice(Wire):
 
 
 class Chunk(Wire):
-    """A frame of a stream; the last one before ``[DONE]`` may carry the usage and no choice."""
+    """A frame of a stream; the last one before ``[DONE]`` may have the usage and no choice."""
 
     id: str
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
@@ -562,16 +568,16 @@ class Chunk(Wire):
 
 
 class PlainError(Wire):
-    """What went wrong."""
+    """An error, with extra fields for errors that programs can act on."""
 
     message: str
     type: str
-    code: int | str = Field(description="the status, or the word of a rich error")
+    code: int | str = Field(description="the HTTP status, or the code word of an actionable error")
     param: str | None = None
     sysmodel_status: str | None = None
     actionable: bool | None = None
     next_steps: list[str] | None = None
-    retry_after: int | None = Field(None, description="in a stream: seconds until another try")
+    retry_after: int | None = Field(None, description="in a stream: seconds to wait before a retry")
 
 
 class ErrorAnswer(Wire):
@@ -585,41 +591,41 @@ DONE: Final = b"data: [DONE]\n\n"
 
 
 def error_frame(error: ApiError) -> bytes:
-    """The frame that reports a failure after the stream began; only `DONE` follows."""
-    told = error_object(error)
-    if "Retry-After" in error.headers:  # the head of the answer has been sent
-        told["retry_after"] = int(error.headers["Retry-After"])
-    return frame(orjson.dumps({"error": told}))
+    """The frame that reports a failure after the stream began; only `DONE` follows it."""
+    body = error_object(error)
+    if "Retry-After" in error.headers:  # the headers of the answer have been sent
+        body["retry_after"] = int(error.headers["Retry-After"])
+    return frame(orjson.dumps({"error": body}))
 
 
 def check_turns(turns: Sequence[Turn], max_chars: int) -> None:
-    """Raise `TooLarge` or `BadRequest` for turns that cannot be answered.
+    """Raise `TooLarge` or `BadRequest` for a conversation that cannot be answered.
 
-    The length is counted in code points over all messages.
+    The limit counts code points over all messages.
     """
     arguments = [call.arguments for turn in turns for call in turn.tool_calls]
     texts = [text for turn in turns for text in (turn.content, turn.reasoning)]
     check_length([*texts, *arguments], max_chars, "messages")
     if all(turn.role == "system" for turn in turns):
-        raise BadRequest("there is no message besides system messages", param="messages")
+        raise BadRequest("all messages are system messages", param="messages")
     if turns[-1].role not in ("user", "tool"):
         raise BadRequest("the last message must have the role user", param="messages")
     called: set[str] = set()
     for turn in turns:
         called |= {call.id for call in turn.tool_calls}
         if turn.role == "tool" and turn.tool_call_id not in called:
-            text = "the tool_call_id of a tool message must be that of a call in a message before"
+            text = "the tool_call_id of a tool message must name a call of an earlier message"
             raise BadRequest(text, param="messages")
 
 
 def check_length(texts: Sequence[str], max_chars: int, field: str) -> None:
-    """Raise `TooLarge` for texts of *field* that have too many code points together."""
+    """Raise `TooLarge` if the texts of *field* together have too many code points."""
     if sum(map(len, texts)) > max_chars:
         raise TooLarge(f"the {field} together have more than {max_chars} characters", param=field)
 
 
 def usage_of(outcome: Outcome) -> Usage | None:
-    """The usage of a finished reply; None: the provider did not count, which is not 0."""
+    """The usage of a finished reply; None if the provider does not count tokens."""
     prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
     if prompt is None or completion is None:
         return None
@@ -634,7 +640,7 @@ def usage_of(outcome: Outcome) -> Usage | None:
 def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
     """The finish reason for the client, and whether a budget cut the text.
 
-    A cut is reported as ``stop`` with a mark, unless the settings ask for ``length``.
+    A cut is reported as ``stop`` with a mark unless *report_length* is set.
     """
     cut = outcome.finish == "length"
     return ("length" if cut and report_length else "stop"), cut

@@ -10,7 +10,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 from yarl import URL
 
-from runtime.llm.api.models import embedding_model
+from runtime.llm.api.models import find_embedding_model
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from tests.llm.conftest import Start
@@ -348,17 +348,17 @@ async def test_a_model_that_was_found_is_not_looked_for_again_at_once(
 
     monkeypatch.setattr(service.catalog, "find", find)
     monkeypatch.setattr("runtime.llm.api.models.FRESH_S", 3600.0)
-    service.found.clear()
+    service.recent.clear()
     for _ in range(3):
-        assert (await embedding_model(service, TINY)).id == TINY
+        assert (await find_embedding_model(service, TINY)).id == TINY
         with pytest.raises(ModelNotFound):
-            await embedding_model(service, "no-such-model")
+            await find_embedding_model(service, "no-such-model")
 
     assert looks.count(TINY) == 1
     assert looks.count("no-such-model") == 3
 
     monkeypatch.setattr("runtime.llm.api.models.FRESH_S", 0.0)
-    service.found.clear()
+    service.recent.clear()
     for _ in range(2):
-        await embedding_model(service, TINY)
+        await find_embedding_model(service, TINY)
     assert looks.count(TINY) == 3

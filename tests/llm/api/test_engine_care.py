@@ -62,7 +62,7 @@ async def test_an_embedding_model_asked_to_chat_is_told_so_and_nothing_failed(
     answer = await server.ask("embed")
     error = answer.error
     assert (answer.status, error["code"]) == (503, "LOCAL_INIT_FAILED")
-    assert error["message"] == "embed is an embedding model, chat needs a chat model"
+    assert error["message"] == "embed is an embedding model; chat needs a chat model"
     assert "chat model" in error["next_steps"][0]
     assert not any("complete GGUF" in step for step in error["next_steps"])
     assert (await server.get("/health")).json["last_failures"] == []

@@ -82,7 +82,7 @@ def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declar
         temperature = card.temperature
     if not sha256:
         raise ValueError(
-            "sysmodel.sha256 is needed: no description with a checksum lies beside the model file"
+            "sysmodel.sha256 is required: there is no description with a checksum next to the model file"
         )
     return Declared(path, sha256, size, context or _DEFAULT_CONTEXT, settings.url, temperature)
 
