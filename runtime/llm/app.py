@@ -1,4 +1,4 @@
-"""Puts the language-model server together: settings in, application out."""
+"""Assemble the language-model server: from settings to an application."""
 
 import asyncio
 import contextlib
@@ -29,14 +29,14 @@ from runtime.llm.api import (
 from runtime.llm.api.calls import QUEUE
 from runtime.llm.api.effects import EFFECTS, HEADER
 from runtime.llm.api.wire import ErrorAnswer
-from runtime.llm.awake import KeepAwake, command_for
+from runtime.llm.awake import KeepAwake, choose_command
 from runtime.llm.chats import Admission, Chats, Ticket
 from runtime.llm.documents.document import StoreUnusable
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool, shutting_down
 from runtime.llm.errors import BenchmarkFailed, JsonObject, render
-from runtime.llm.hostinfo import host_info
+from runtime.llm.hostinfo import describe_host
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.daemon import Patience
@@ -47,7 +47,7 @@ from runtime.llm.models.system.benchmark import (
 )
 from runtime.llm.models.system.providers import BUNDLED, build
 from runtime.llm.models.system.state import CachedProbe
-from runtime.llm.models.upstreams.fleet import LOOK_S, Upstreams
+from runtime.llm.models.upstreams.fleet import PROBE_S, Upstreams
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
 from runtime.web.access import LOOPBACK_ORIGINS, Bearer, HostPolicy
@@ -94,13 +94,13 @@ EXPOSED: Final = (
 )
 TICK_S: Final = 30.0
 MAX_LOGGED: Final = 128
-"""Characters of a name that are logged."""
+"""Maximum characters of a name in the log."""
 GRACE_S: Final = 7.0
-"""What a running reply gets at a stop, so that last words and engines end within 10 s."""
+"""Time for running replies at shutdown, so that final frames and engines end within 10 s."""
 
 
 def describe_api() -> JsonObject:
-    """The OpenAPI document of the server."""
+    """Write the OpenAPI document of the server."""
     return describe(
         "Paddock language-model server",
         VERSION,
@@ -112,14 +112,14 @@ def describe_api() -> JsonObject:
 
 
 def render_error(error: ApiError) -> JsonObject:
-    """The body of an error answer."""
+    """Render the body of an error answer."""
     if isinstance(error, BenchmarkRefused | BenchmarkFailed):
         return error_body(error)
     return render(error)
 
 
 def make_app(service: Service) -> web.Application:
-    """The application around *service*, whose parts stop with it."""
+    """Make the application around *service*, whose parts stop with it."""
     settings = service.settings
     app = web.Application()
     app[SERVICE] = service
@@ -141,13 +141,13 @@ def make_app(service: Service) -> web.Application:
     mount(app, *GROUPS)
     publish(app, describe_api)
     app.cleanup_ctx.append(_lifetime)
-    app.on_response_prepare.append(_sign_chat)
+    app.on_response_prepare.append(_add_chat_headers)
     app.on_response_prepare.append(tenants.sign)
     return app
 
 
 async def drain(app: web.Application) -> None:
-    """Say goodbye on the network, take no more work, end what waits; what runs goes on."""
+    """Withdraw the mDNS announcement, refuse new and queued requests; running ones continue."""
     service = app[SERVICE]
     await service.announcer.stop()
     service.admission.refuse(shutting_down())
@@ -155,7 +155,7 @@ async def drain(app: web.Application) -> None:
 
 
 async def stop_running(app: web.Application) -> None:
-    """End what still runs, each request with an error that names the reason."""
+    """End the running requests, each with an error that names the reason."""
     service = app[SERVICE]
     service.admission.stop_all(shutting_down())
     await service.embedder.close()
@@ -165,11 +165,11 @@ ENDING: Final = Ending(grace_s=GRACE_S, on_drain=drain, on_deadline=stop_running
 
 
 def assemble(settings: LlmSettings) -> Service:
-    """Every part, connected; nothing is loaded and nothing is contacted yet.
+    """Create and connect all parts, without loading or contacting anything.
 
-    Raises ValueError, which names the key, when the settings of the system model do not fit.
+    Raises ValueError that names the setting if the settings of the system model do not fit.
     """
-    host = host_info()
+    host = describe_host()
     folders = [settings.models_folder, BUNDLED.parent]
     catalog = Catalog(folders, soc=host.soc_model)
     pool = Pool(settings)
@@ -180,7 +180,7 @@ def assemble(settings: LlmSettings) -> Service:
     )
     probing = CachedProbe(provider)
     wait_s = settings.upstream_wait_ms / 1000
-    patience = Patience(settings.upstream_connect_ms / 1000, LOOK_S, wait_s, wait_s)
+    patience = Patience(settings.upstream_connect_ms / 1000, PROBE_S, wait_s, wait_s)
     upstreams = Upstreams(settings.upstreams, settings.upstream_keys, patience)
     admission = Admission(settings.max_queue_depth)
     return Service(
@@ -207,7 +207,7 @@ def assemble(settings: LlmSettings) -> Service:
             settings.rate_limit_burst,
             per_address=settings.rate_limit_per_addr,
         ),
-        awake=KeepAwake(command_for(sys.platform) if settings.keep_awake else None),
+        awake=KeepAwake(choose_command(sys.platform) if settings.keep_awake else None),
         announcer=Announcer(ANNOUNCEMENT, reachable_addresses),
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),
@@ -248,7 +248,7 @@ async def _open_store(settings: LlmSettings) -> DocumentStore:
 
 
 async def _monitor(service: Service) -> None:
-    """Every half minute: unload what rests, and stop the server if that is asked for."""
+    """Every half minute, unload idle engines; stop an idle server if the settings say so."""
     settings = service.settings
     idle_s, stop_s = settings.idle_evict_ms / 1000, settings.idle_stop_ms / 1000
     while True:
@@ -256,20 +256,20 @@ async def _monitor(service: Service) -> None:
         quiet = time.monotonic() - service.last_activity
         service.pool.tick(idle_s)
         if stop_s and quiet >= stop_s and not service.admission.unfinished:
-            log.info("nobody used the server for %d s: it stops", stop_s)
+            log.info("the server was idle for %d s and stops", stop_s)
             os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _log_request(ticket: Ticket) -> None:
     record = requests.record_of(ticket)
     fields = record.model_dump(exclude={"lane", "created", "completion_tokens"})
-    for name in ("client", "model"):  # which a client chose
+    for name in ("client", "model"):  # chosen by clients
         fields[name] = fields[name][:MAX_LOGGED]
     log.info("chat", extra={"fields": fields})
 
 
-async def _sign_chat(request: web.Request, response: web.StreamResponse) -> None:
-    """Generated answers, errors included, say who asked, where it stood and what not to repeat."""
+async def _add_chat_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers of generated answers, also to errors: client, queue, ignored fields."""
     if request.path not in GENERATING:
         return
     name = client_id(request.headers.get("User-Agent"))

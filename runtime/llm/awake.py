@@ -1,4 +1,4 @@
-"""Keeps the machine from going to sleep while requests run, where the system offers a way."""
+"""Keep the machine awake while requests run, if the system supports it."""
 
 import asyncio
 import contextlib
@@ -10,14 +10,14 @@ from typing import Final
 log = logging.getLogger(__name__)
 
 LINGER_S: Final = 5.0
-"""How long the machine is kept awake after the last request, so that a burst is one period."""
+"""How long the machine stays awake after the last request, so that a burst is one period."""
 EXIT_S: Final = 2.0
 
 
-def command_for(
+def choose_command(
     platform: str, which: Callable[[str], str | None] = shutil.which
 ) -> tuple[str, ...] | None:
-    """The command that keeps a machine of that `sys.platform` awake while its input is open."""
+    """The command that keeps a machine of this `sys.platform` awake while its input is open."""
     holder, wait = which("caffeinate" if platform == "darwin" else "systemd-inhibit"), which("cat")
     if holder is None or wait is None:
         return None
@@ -27,10 +27,10 @@ def command_for(
 
 
 class KeepAwake:
-    """Holds a lock while requests run, through a child that lives as long as its input is open.
+    """Holds a sleep lock while requests run, through a child that lives while its input is open.
 
-    The pipe closes with this process however it ends, so the child cannot outlive it. A child that
-    cannot start, or ends by itself, is logged once and not tried again. A request is never delayed.
+    The pipe closes when this process ends, even by a crash, so the child cannot outlive it. A child
+    that cannot start or ends by itself is logged once and not retried. Requests are never delayed.
     """
 
     def __init__(self, command: Sequence[str] | None, *, linger_s: float = LINGER_S) -> None:
@@ -47,7 +47,7 @@ class KeepAwake:
         self._held += 1
         self._changed.set()
         if self._command is None:
-            self._give_up("this system offers no way")
+            self._give_up("this system has no command for it")
         elif not self._over and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._keep(self._command), name="keep-awake")
         try:
@@ -57,14 +57,14 @@ class KeepAwake:
             self._changed.set()
 
     async def close(self) -> None:
-        """Let the machine sleep now; later holds do nothing."""
+        """Allow the machine to sleep; later holds have no effect."""
         self._over = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def _keep(self, command: Sequence[str]) -> None:
-        """One period without sleep for as long as requests follow each other closely."""
+        """Keep the machine awake as long as requests follow each other closely."""
         while self._held and not self._over:
             try:
                 child = await asyncio.create_subprocess_exec(
@@ -83,7 +83,7 @@ class KeepAwake:
                 await self._end(child)
 
     async def _until_quiet(self) -> None:
-        """Return when nothing has run for the lingering time."""
+        """Return when no request has run for the lingering time."""
         while True:
             self._changed.clear()
             try:
@@ -94,7 +94,7 @@ class KeepAwake:
 
     async def _end(self, child: asyncio.subprocess.Process) -> None:
         if child.returncode is not None:
-            self._give_up(f"the command ended by itself with code {child.returncode}")
+            self._give_up(f"the command exited by itself with code {child.returncode}")
         if child.stdin is not None:
             child.stdin.close()
         try:

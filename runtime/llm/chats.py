@@ -1,4 +1,4 @@
-"""A chat request from its admission to its text: when it runs, by what, and how it ends."""
+"""Chat requests from admission to their reply: queueing, running and ending them."""
 
 import asyncio
 import contextlib
@@ -22,22 +22,22 @@ from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, TooMany
 
 HISTORY: Final = 50
-"""Finished requests that are remembered, and completed ones that the latency is a mean of."""
+"""Number of finished requests kept, and of completed ones in the mean latency."""
 QUEUE_FULL_RETRY_S: Final = 5
 ADDRESS_QUEUES: Final = 2
-"""Limits of one client that all clients of one address together may use up in a lane."""
+"""Limit of all clients of an address together in a lane, in limits of one client."""
 LANE_QUEUES: Final = 8
-"""Limits of one client that all clients together may use up in a lane."""
+"""Limit of all clients together in a lane, in limits of one client."""
 
 Owner = tuple[str, str]
-"""Whom a request belongs to: the address it came from, and the name that its client gave."""
+"""Owner of a request: its network address and the name of its client."""
 
 
 LaneName = Literal["local", "sysmodel", "upstream"]
 
 
 class State(StrEnum):
-    """Where a chat request stands; the last three are final."""
+    """State of a chat request; the last three are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 class QueueFull(TooMany):
-    """As many requests are in flight as the server admits of this client."""
+    """The client has as many requests in flight as the server admits."""
 
     def __init__(self, depth: int) -> None:
         super().__init__(
@@ -57,7 +57,7 @@ class QueueFull(TooMany):
 
 
 class Cancelled(ApiError):
-    """Somebody cancelled the request through ``DELETE /v1/requests/{id}``."""
+    """The request was cancelled through ``DELETE /v1/requests/{id}``."""
 
     status, code = 409, "request_cancelled"
 
@@ -85,25 +85,25 @@ class Ticket:
         self.first_token_ms: float | None = None
         self.stopped_by: ApiError | None = None
         self.turn = lane.next_turn(owner)
-        self.position = lane.place_of(self)
+        self.position = lane.position_of(self)
         self.depth = 1 + len(lane.unfinished)
         self.wait_ms = lane.wait_ms(self.position)
         self._task = asyncio.current_task()
 
     @property
     def finished(self) -> bool:
-        """Whether the request came to its one final state."""
+        """Whether the request is in its final state."""
         return self.ended is not None
 
     def stop(self, why: ApiError) -> None:
-        """End the request with *why*: its task is cancelled and raises the error itself."""
+        """End the request with the error *why*: its task is cancelled and raises it."""
         if not self.finished and self.stopped_by is None and self._task is not None:
             self.stopped_by = why
             self._task.cancel()
 
     @contextlib.contextmanager
     def stoppable(self) -> Iterator[None]:
-        """Turn a cancellation that came from `stop` into its error; others pass as they are."""
+        """Turn a cancellation by `stop` into its error; pass on any other."""
         try:
             yield
         except asyncio.CancelledError:
@@ -113,7 +113,7 @@ class Ticket:
             raise self.stopped_by from None
 
     def headers(self) -> dict[str, str]:
-        """The queue as it was at admission."""
+        """Headers that report the queue at admission."""
         return {
             "X-Queue-Position": str(self.position),
             "X-Queue-Depth": str(self.depth),
@@ -122,7 +122,7 @@ class Ticket:
 
 
 class _Waiter(NamedTuple):
-    """A request that waits for a place."""
+    """A request waiting for a place."""
 
     place: asyncio.Future[None]
     engine: str
@@ -130,25 +130,25 @@ class _Waiter(NamedTuple):
 
 
 class Lane:
-    """What serialises generation: one engine at a time, clients in turn, each in its order.
+    """Serialises generation: one engine at a time, clients in turn, each client in order.
 
-    A request's turn is one after that of its client's last one, and not before those that run
-    when it arrives. The ready request of the lowest turn runs next, of equal ones the first to
-    arrive. So a single client's requests run as they come, and whoever joins waits for one
-    request of each other client, however many those have in line. A request for the engine that
-    generates joins it while it has room for one more reply.
+    A request's turn is one after that of its client's previous request, and not before the turns
+    that run when it arrives. The ready request with the lowest turn runs next; among equals, the
+    first to arrive. So a single client's requests run in order, and a newcomer waits for one
+    request of each other client, no matter how many those have queued. A request for the engine
+    that is generating joins it while it has room for another reply.
     """
 
     def __init__(self, name: LaneName, concurrency: int = 1) -> None:
         self.name = name
         self.concurrency = concurrency
-        """Replies at a time of the engine that generated last."""
+        """Concurrent replies of the engine that generated last."""
         self.unfinished: dict[int, Ticket] = {}
         self.holders: dict[int, str] = {}
-        """Requests that hold a place, and the engines for which they do."""
+        """Engine of each request that holds a place, by the request's number."""
         self._waiting: dict[Ticket, _Waiter] = {}
         self._turn = 0
-        """The latest that has come."""
+        """The latest turn that has come up."""
         self._seconds: deque[float] = deque(maxlen=HISTORY)
 
     @property
@@ -158,38 +158,38 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Requests that were admitted and do not generate yet."""
+        """Number of admitted requests that do not generate yet."""
         return sum(ticket.state is State.QUEUED for ticket in self.unfinished.values())
 
     @property
     def running(self) -> int:
-        """Requests that generate."""
+        """Number of requests that are generating."""
         return sum(ticket.state is State.RUNNING for ticket in self.unfinished.values())
 
     def next_turn(self, owner: Owner) -> int:
-        """The turn of a request that arrives now."""
+        """The turn of a new request of *owner*."""
         own = [ticket.turn for ticket in self.unfinished.values() if ticket.owner == owner]
         return 1 + max(self._turn, *own) if own else 1 + self._turn
 
     def runs_before(self, ticket: Ticket, other: Ticket) -> bool:
-        """Whether a request generates before another one that is not further than it."""
+        """Whether a request generates before *other*, which is not ahead of it."""
         if ticket.number in self.holders:
             return True
         return (ticket.turn, ticket.number) < (other.turn, other.number)
 
-    def place_of(self, ticket: Ticket) -> int:
-        """The place of a request that does not run yet, from 1; those that run count."""
+    def position_of(self, ticket: Ticket) -> int:
+        """Position of a queued request from 1, counting running ones."""
         others = (other for other in self.unfinished.values() if other is not ticket)
         return 1 + sum(self.runs_before(other, ticket) for other in others)
 
     def wait_ms(self, place: int) -> int:
-        """How long a request at that place is likely to wait."""
+        """Estimated wait of a request at this position."""
         return round((place - 1) // self.concurrency * self.average_s * 1000)
 
     async def take(self, ticket: Ticket, engine: str = "", concurrency: int = 1) -> None:
-        """Wait for a place beside at most *concurrency* - 1 others of the same *engine*.
+        """Wait for a place next to at most *concurrency* - 1 others of the same *engine*.
 
-        Whoever gets one must `give` it back.
+        The caller must `give` it back.
         """
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[ticket] = _Waiter(place, engine, concurrency)
@@ -198,28 +198,28 @@ class Lane:
             await place
         except BaseException:
             if place.done() and not place.cancelled():
-                self.give(ticket)  # the turn came in the very moment the waiter left
+                self.give(ticket)  # the turn came just as the waiter left
             else:
                 del self._waiting[ticket]
-                self._admit()  # the next one may have waited for it alone
+                self._admit()  # the next one may have waited only for this one
             raise
         self.concurrency = concurrency
 
     def give(self, ticket: Ticket) -> None:
-        """Give the place back; the waiting request whose turn it is gets it."""
+        """Return a place; the next waiting request gets it."""
         self.holders.pop(ticket.number, None)
         self._admit()
 
     def _has_room(self, engine: str, concurrency: int) -> bool:
-        others = self.holders.values()
-        return not others or (len(others) < concurrency and all(one == engine for one in others))
+        engines = self.holders.values()
+        return not engines or (len(engines) < concurrency and set(engines) == {engine})
 
     def _admit(self) -> None:
-        """Give places to those whose turn it is, as far as there are any."""
-        for ticket in sorted(self._waiting, key=lambda each: (each.turn, each.number)):
+        """Give free places to the requests whose turn it is."""
+        for ticket in sorted(self._waiting, key=lambda waiter: (waiter.turn, waiter.number)):
             place, engine, concurrency = self._waiting[ticket]
             if place.done():
-                continue  # it leaves
+                continue  # it is leaving
             if not self._has_room(engine, concurrency):
                 return
             del self._waiting[ticket]
@@ -230,13 +230,13 @@ class Lane:
         self.holders[ticket.number] = engine
         self._turn = max(self._turn, ticket.turn)
 
-    def completed(self, seconds: float) -> None:
-        """Take the generation time of a completed request into the mean."""
+    def note_completion(self, seconds: float) -> None:
+        """Add the generation time of a completed request to the mean."""
         self._seconds.append(seconds)
 
 
 class Totals:
-    """What the requests since the start add up to."""
+    """Totals over all requests since the start."""
 
     def __init__(self) -> None:
         self.admitted = 0
@@ -249,10 +249,10 @@ class Totals:
 
 
 class Admission:
-    """Admits chat requests of all lanes, counts them, and remembers the last ones.
+    """Admits chat requests of all lanes, counts them and keeps the last ones.
 
-    One client may have *limit* requests in flight in a lane. While others want in as well, room
-    beyond that is theirs: see `_has_room`.
+    A client may have *limit* requests in flight in a lane. When several clients compete, the limit
+    is shared: see `_has_room`.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -270,7 +270,7 @@ class Admission:
         return list(self._unfinished.values())
 
     def enter(self, number: int, lane: Lane, owner: Owner, model: str) -> Ticket:
-        """Admit a request, or raise `QueueFull`; nothing is awaited in between."""
+        """Admit a request or raise `QueueFull`, without awaiting anything."""
         if self.closed is not None:
             raise self.closed
         if not self._has_room(lane, owner):
@@ -282,11 +282,11 @@ class Admission:
         return ticket
 
     def _has_room(self, lane: Lane, owner: Owner) -> bool:
-        """Whether the lane takes one more request of *owner*.
+        """Whether the lane accepts another request of *owner*.
 
-        Up to the limit the lane is for whoever comes first. Beyond, a client may have no more
-        than an equal share of the limit, at least one request: so those who hold the places keep
-        nobody out. As clients name themselves, those of one address are limited together.
+        Up to the limit, requests are admitted in order of arrival. Beyond it, a client may have at
+        most an equal share of the limit, but at least one request, so that nobody is kept out.
+        Because clients name themselves, those of an address are also limited together.
         """
         held = Counter(ticket.owner for ticket in lane.unfinished.values())
         total, own = held.total(), held[owner]
@@ -300,14 +300,14 @@ class Admission:
             and total < LANE_QUEUES * self.limit
         )
 
-    def started(self, ticket: Ticket) -> None:
-        """The request holds its lane and begins to generate its first reply, or a further one."""
+    def note_start(self, ticket: Ticket) -> None:
+        """Mark the request as running when it starts its first or a further reply."""
         ticket.state = State.RUNNING
         if ticket.started is None:
             ticket.started = self._clock()
 
     def finish(self, ticket: Ticket, state: State) -> None:
-        """Bring the request to its final state; the first call counts, later ones do nothing."""
+        """Set the final state of the request; only the first call has an effect."""
         if ticket.finished:
             return
         ticket.ended = self._clock()
@@ -319,7 +319,7 @@ class Admission:
             totals.completed += 1
             totals.completed_chunks += ticket.chunks
             totals.inference_s += seconds
-            ticket.lane.completed(seconds)
+            ticket.lane.note_completion(seconds)
         elif state is State.CANCELLED:
             totals.cancelled += 1
         else:
@@ -331,24 +331,24 @@ class Admission:
             self.on_finish(ticket)
 
     def find(self, number: int) -> Ticket | None:
-        """The unfinished request of that number."""
+        """The unfinished request with this number."""
         return self._unfinished.get(number)
 
     def refuse(self, why: ApiError) -> None:
-        """Admit no more: new and waiting requests end with *why*, running ones go on."""
+        """Stop admission: new and waiting requests end with *why*, running ones continue."""
         self.closed = why
         for ticket in self.unfinished:
             if ticket.state is State.QUEUED:
                 ticket.stop(why)
 
     def stop_all(self, why: ApiError) -> None:
-        """End what still runs with *why*."""
+        """End all unfinished requests with *why*."""
         for ticket in self.unfinished:
             ticket.stop(why)
 
 
 class TimedOut(RequestTimeout):
-    """The reply was not finished, or not begun, in its time; a retry would wait as long."""
+    """The reply did not start or continue in time; a retry would wait as long."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, headers={"x-should-retry": "false"})
@@ -358,29 +358,29 @@ class TimedOut(RequestTimeout):
 class OutsideJob:
     """A call that the system model or an upstream answers.
 
-    It is as a `runtime.llm.engine.pool.Job`, but holds nothing.
+    It works like a `runtime.llm.engine.pool.Job` but holds no resources.
     """
 
     call: ChatCall
     source: str
-    """What answers."""
+    """Name of what answers."""
     place: tuple[str, int]
-    """What generates, and how many replies of it go side by side."""
+    """What generates, and how many concurrent replies it allows."""
     generate: Callable[[ChatCall], Generation]
     load_ms = 0.0
     is_stale = False
 
     def run(self, on_end: Callable[[], None]) -> Generation:
-        """The reply; *on_end* is not called."""
+        """Return the reply; *on_end* is not called."""
         del on_end
         return self.generate(self.call)
 
     def release(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
 
 PreparedCall = Job | OutsideJob
-"""A call whose model is ready; it only waits for its lane."""
+"""A call whose model is ready and that only waits for its lane."""
 
 
 def fingerprint(source: str) -> str:
@@ -389,10 +389,10 @@ def fingerprint(source: str) -> str:
 
 
 class Chats:
-    """Runs chat requests: admission, engine or provider, lane, time limits, clean end.
+    """Runs chat requests: admission, engine or provider, lane, time limits, clean-up.
 
-    Two limits run apart: `queue_s` for waiting in the queue and `request_s` for each wait for the
-    next token; 0 is no limit.
+    `queue_s` limits the time in the queue and `request_s` each wait for the next token; 0 means no
+    limit.
     """
 
     def __init__(
@@ -421,7 +421,7 @@ class Chats:
         self.queue_s = settings.queue_timeout_ms / 1000
 
     async def admit(self, number: int, owner: Owner, model: str) -> Ticket:
-        """A place in the queue of the model's lane; raises `QueueFull`."""
+        """Admit a request to the model's lane. Raises `QueueFull`."""
         lane = self.system if model == SYSTEM_MODEL else self.local
         if await self.is_elsewhere(model):
             lane = self.forwarded
@@ -432,24 +432,24 @@ class Chats:
         return ticket
 
     async def is_elsewhere(self, model: str) -> bool:
-        """Whether upstreams answer for the model; one on this machine hides theirs."""
+        """Whether upstreams serve the model; a local model of the same name takes precedence."""
         if not self.upstreams.all:
             return False
         here = await asyncio.to_thread(self.catalog.find, model)
         return here is None and await self.upstreams.lists(model)
 
     async def prepare(self, call: ChatCall) -> PreparedCall:
-        """Make the model ready and the prompt fit; whoever gets the result releases it.
+        """Prepare the model and the prompt; the caller must release the result.
 
         Raises `ModelNotFound`, `PromptTooLong`, `BadRequest`, `UpstreamsUnavailable` and the rich
         errors.
         """
         if call.model == SYSTEM_MODEL:
             if call.uses_tools and not self.provider.calls_tools:
-                text = "what answers as the system model here cannot call tools"
+                text = "the system model here cannot call tools"
                 raise BadRequest(text, param="tools" if call.tools else "messages")
             if call.sampling.grammar and not self.provider.holds_formats:
-                text = "what answers as the system model here cannot be held to a format"
+                text = "the system model here cannot enforce a response format"
                 raise BadRequest(text, param="response_format")
             await self._preflight()
             provider = self.provider
@@ -459,19 +459,19 @@ class Chats:
         if entry is None and not call.is_forwarded and await self.upstreams.lists(call.model):
             if self.upstreams.embeds(call.model):
                 raise NotForChat(call.model)
-            self.upstreams.order(call.model, "")  # a failure now has a status of its own
+            self.upstreams.order(call.model, "")  # fails now, while the error still sets the status
             place = ("upstream", self._forwarded)
             answer = partial(generate, self.upstreams)
             return OutsideJob(call, f"upstream\x1f{call.model}", place, answer)
         if entry is None:
-            raise ModelNotFound("this machine has no such model; GET /v1/models lists those it has")
+            raise ModelNotFound("this machine has no such model; GET /v1/models lists its models")
         try:
             return await self.pool.prepare(entry, call)
-        except EngineDied:  # another request's crash is not this one's failure
+        except EngineDied:  # crashed by another request
             return await self.pool.prepare(entry, call)
 
     async def _preflight(self) -> None:
-        """Return when the system model is available; raise the rich error of its state."""
+        """Return if the system model is available, else raise the rich error of its state."""
         try:
             await self._probing.preflight(auto_download=self._auto_download)
         except SysmodelUnavailable as error:
@@ -484,7 +484,7 @@ class Chats:
 
     @contextlib.asynccontextmanager
     async def running(self, ticket: Ticket, job: PreparedCall) -> AsyncIterator[Generation]:
-        """Wait for the lane and generate; the lane is free when the engine is, not the reader."""
+        """Wait for the lane and generate; the lane is freed when the engine is, not the reader."""
         generation: Generation | None = None
         try:
             await ticket.lane.take(ticket, *job.place)
@@ -499,19 +499,19 @@ class Chats:
             ticket.lane.give(ticket)
             raise
 
-        def settled() -> None:
+        def free_lane() -> None:
             ticket.lane.give(ticket)
 
         try:
-            self.admission.started(ticket)
-            generation = job.run(settled)
+            self.admission.note_start(ticket)
+            generation = job.run(free_lane)
             yield generation
         finally:
-            await asyncio.shield(asyncio.ensure_future(_end(generation, job, settled)))
+            await asyncio.shield(asyncio.ensure_future(_end(generation, job, free_lane)))
 
 
-async def timely(generation: Generation, limit_s: float) -> AsyncIterator[Piece]:
-    """The pieces of a reply; raises `TimedOut` when no sign of it comes for *limit_s*; 0: never."""
+async def limit_waits(generation: Generation, limit_s: float) -> AsyncIterator[Piece]:
+    """Yield the pieces of a reply; raise `TimedOut` after *limit_s* without a sign; 0: never."""
     pieces = aiter(generation)
     while True:
         try:
@@ -520,20 +520,20 @@ async def timely(generation: Generation, limit_s: float) -> AsyncIterator[Piece]
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise TimedOut(f"the inference timed out: no token came for {limit_s:g} s") from None
+            raise TimedOut(f"generation timed out: there was no token for {limit_s:g} s") from None
         yield piece
 
 
 async def _end(
-    generation: Generation | None, job: PreparedCall, settled: Callable[[], None]
+    generation: Generation | None, job: PreparedCall, free_lane: Callable[[], None]
 ) -> None:
-    """Stop the work, however it stands, and let everything go; never leaves the lane held."""
+    """Stop the generation in any state and release everything; always frees the lane."""
     try:
         if generation is not None:
             await generation.aclose()
     finally:
         job.release()
-        settled()
+        free_lane()
 
 
 def _stop_queued(ticket: Ticket, why: TimedOut) -> None:

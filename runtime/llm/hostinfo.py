@@ -1,4 +1,4 @@
-"""Describes the machine for the status of the system model: chip, device, manufacturer."""
+"""Chip, device and manufacturer of this machine, for the status of the system model."""
 
 import contextlib
 import platform
@@ -14,7 +14,7 @@ _CAP = 128
 _TREE = Path("/proc/device-tree")
 _DMI = Path("/sys/class/dmi/id")
 
-# What firmware says when its maker forgot to fill it in.
+# Placeholders in firmware that its maker did not fill in.
 _FILLERS = (
     *("default string", "to be filled by o.e.m.", "system product name", "system manufacturer"),
     *("not specified", "not applicable", "none", "o.e.m.", "0"),
@@ -22,7 +22,7 @@ _FILLERS = (
 
 
 class HostInfo(NamedTuple):
-    """Never null, never a serial number or a host name."""
+    """The machine; never has a null, a serial number or a host name."""
 
     soc_model: str = UNKNOWN
     device: str = UNKNOWN
@@ -30,11 +30,11 @@ class HostInfo(NamedTuple):
 
 
 @cache
-def host_info() -> HostInfo:
-    """This machine; read once. Blocks for a few milliseconds, on macOS for a program to run."""
+def describe_host() -> HostInfo:
+    """Describe this machine, read once. Blocks for milliseconds, on macOS to run a program."""
     match sys.platform:
         case "linux":
-            return from_linux(
+            return describe_linux(
                 _text(Path("/proc/cpuinfo")),
                 {name: _text(_DMI / name) for name in ("product_name", "sys_vendor")},
                 _text(_TREE / "model"),
@@ -55,12 +55,12 @@ def host_info() -> HostInfo:
     return HostInfo(_first(platform.processor()))
 
 
-def from_linux(
+def describe_linux(
     cpuinfo: str, dmi: Mapping[str, str], tree_model: str, compatible: str, processor: str = ""
 ) -> HostInfo:
-    """From the texts of the kernel; *compatible* is a list closed by NULs, most exact first.
+    """Describe a machine from kernel texts; *compatible* is NUL-separated, most specific first.
 
-    A device tree describes a board; without one the firmware's tables describe a computer.
+    Boards have a device tree; other computers have firmware tables.
     """
     names = [name for name in compatible.split("\0") if "," in name]
     if names:
@@ -84,7 +84,7 @@ def _cpuinfo_field(cpuinfo: str, names: Iterable[str]) -> str:
 
 
 def _first(*texts: str) -> str:
-    """The first text that is not blank or filler, on one line and cut to a limit."""
+    """The first text that is neither blank nor a placeholder, on one line and cut to a limit."""
     for text in texts:
         plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_CAP]
         if plain and plain.lower() not in _FILLERS:

@@ -1,4 +1,4 @@
-"""The command that runs the server, from its flags to its exit code."""
+"""The command that runs the server."""
 
 import logging
 import os
@@ -20,18 +20,18 @@ from runtime.web.logs import logging_to
 from runtime.web.serve import Running, run
 
 PER_PEER: Final = 192
-"""Connections of one address: every program of this machine has the same one."""
+"""Maximum connections per address, which all programs of this machine share."""
 log = logging.getLogger("runtime.llm")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the server until a signal stops it; the exit code of the process."""
+    """Run the server until a signal stops it; return the exit code."""
     if "--version" in argv:
         sys.stdout.write(f"{VERSION}\n")
         return 0
     settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
-    if wrong := _no_folder(settings.models_folder):
-        return _fail(f"{'models_dir' if settings.models_dir else 'data_dir'}: {wrong}", 2)
+    if fault := _check_folder(settings.models_folder):
+        return _fail(f"{'models_dir' if settings.models_dir else 'data_dir'}: {fault}", 2)
     try:
         lock = claim(settings.data_dir, "data_dir")
     except AlreadyRunning as problem:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         for note in _warnings(service):
             log.warning("%s", note)
         if settings.bind_lan and not settings.api_key.get_secret_value().strip():
-            log.warning("auth: open: every host of the local network may use this server")
+            log.warning("auth: open: every host on the local network may use this server")
 
         async def factory() -> web.Application:
             return make_app(service)
@@ -63,30 +63,29 @@ def main(argv: Sequence[str]) -> int:
         )
 
 
-def _no_folder(path: Path) -> str | None:
-    """Why a path cannot be a folder; None: it is one, or can be made."""
+def _check_folder(path: Path) -> str | None:
+    """Why a path cannot be a folder; None if it is one or can be created."""
     try:
-        there = next(part for part in (path, *path.absolute().parents) if part.exists())
-        return None if there.is_dir() else f"{there} is not a folder"
+        nearest = next(part for part in (path, *path.absolute().parents) if part.exists())
+        return None if nearest.is_dir() else f"{nearest} is not a folder"
     except OSError as problem:
         return problem.strerror
 
 
 def _warnings(service: Service) -> Iterator[str]:
-    """Settings that do not work yet or have no effect, which might not be intended."""
+    """Yield warnings about settings that do not work yet or have no effect."""
     settings = service.settings
     if settings.models_dir is not None and not settings.models_dir.exists():
-        yield f"models_dir: {settings.models_dir} does not exist yet; it may be made at any time"
+        yield f"models_dir: {settings.models_dir} does not exist yet; it may be created at any time"
     model = settings.selected_model_id
-    elsewhere = bool(settings.upstreams)
-    if model != SYSTEM_MODEL and not elsewhere and service.catalog.find(model) is None:
-        yield f"selected_model_id: there is no model {model} yet; until then requests get 404"
+    if model != SYSTEM_MODEL and not settings.upstreams and service.catalog.find(model) is None:
+        yield f"selected_model_id: the model {model} does not exist yet; requests get 404"
     if settings.cors_origins and not settings.allow_cors:
         yield "cors_origins: has no effect while allow_cors is off"
 
 
 def _ready(service: Service, lock: IO[str], running: Running) -> None:
-    """Tell other programs on this machine, and on the local network where it is served."""
+    """Announce the server on this machine and, with bind_lan, on the local network."""
     write_address(lock, f"http://127.0.0.1:{running.port}")
     if service.settings.bind_lan:
         key = service.settings.api_key.get_secret_value().strip()

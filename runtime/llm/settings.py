@@ -11,7 +11,7 @@ from pydantic_settings import SettingsConfigDict
 from runtime.llm.inference import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.llm.models.download import check_source
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.upstreams.fleet import address_of
+from runtime.llm.models.upstreams.fleet import parse_upstream
 from runtime.places import name_program, user_data_dir
 from runtime.web.access import HostNames, Origins, check_key
 from runtime.web.bodies import BUDGET_BYTES
@@ -43,7 +43,7 @@ def _check_upstreams(urls: list[str]) -> list[str]:
     trimmed = [url.strip().rstrip("/") for url in urls]
     for number, url in enumerate(trimmed):
         try:
-            address_of(url)
+            parse_upstream(url)
         except ValueError as problem:
             raise ValueError(f"number {number + 1} {problem}") from None
     if len(set(trimmed)) < len(trimmed):

@@ -86,11 +86,11 @@ async def test_the_estimate_is_the_mean_of_completed_requests_times_those_ahead(
     admission, lane = Admission(8, clock), Lane("local")
     for number, seconds in ((1, 2.0), (2, 4.0)):
         ticket = admission.enter(number, lane, A, "m")
-        admission.started(ticket)
+        admission.note_start(ticket)
         clock.now += seconds
         admission.finish(ticket, State.COMPLETED)
     failed = admission.enter(3, lane, A, "m")
-    admission.started(failed)
+    admission.note_start(failed)
     clock.now += 100.0
     admission.finish(failed, State.ERRORED)
 
@@ -154,7 +154,7 @@ async def test_the_estimate_counts_rounds_of_replies_side_by_side() -> None:
     admission, lane = Admission(8, clock), Lane("local")
     first = admission.enter(1, lane, A, "m")
     await lane.take(first, "x", 2)
-    admission.started(first)
+    admission.note_start(first)
     clock.now += 10
     admission.finish(first, State.COMPLETED)
     lane.give(first)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.llm.hostinfo import HostInfo, from_linux
+from runtime.llm.hostinfo import HostInfo, describe_linux
 
 XEON = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R)  Processor\n"
 PI = "processor\t: 0\n\nSerial\t\t: 10000000abcdef01\nModel\t\t: Raspberry Pi 5\n"
@@ -51,8 +51,8 @@ def test_linux_tells_chip_device_and_maker(
     processor: str,
     told: HostInfo,
 ) -> None:
-    assert from_linux(cpuinfo, dmi, model, compatible, processor) == told
+    assert describe_linux(cpuinfo, dmi, model, compatible, processor) == told
 
 
 def test_a_serial_number_is_never_told() -> None:
-    assert "abcdef01" not in str(from_linux(PI, {}, "", "", ""))
+    assert "abcdef01" not in str(describe_linux(PI, {}, "", "", ""))

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from runtime.llm.api.effects import HEADER
 from runtime.llm.api.wire import DONE, error_frame
-from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket, timely
+from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket, limit_waits
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -324,7 +324,7 @@ async def _run(
         async with service.chats.running(ticket, job) as generation:
             if stream is not None:
                 await stream.send(form.begin(reply))
-            async for piece in timely(generation, service.chats.request_s):
+            async for piece in limit_waits(generation, service.chats.request_s):
                 if not (piece.text or piece.events):  # only a sign of life
                     continue
                 _note_first(ticket)

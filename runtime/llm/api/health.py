@@ -11,7 +11,7 @@ from pydantic import Field
 from runtime.llm.engine.pool import Engine
 from runtime.llm.engine.protocol import ChatLoaded
 from runtime.llm.errors import ModelNotFound
-from runtime.llm.exposition import families
+from runtime.llm.exposition import collect_families
 from runtime.llm.inference import SYSTEM_MODEL, Backend
 from runtime.llm.models.system.state import WARM_UP, Status, wait_for_token
 from runtime.llm.models.upstreams.fleet import Upstream
@@ -205,7 +205,7 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
 async def metrics(request: web.Request) -> web.Response:
     """Return the metrics as text for Prometheus."""
     service = request.app[SERVICE]
-    text = render(families(service, await service.documents.figures()))
+    text = render(collect_families(service, await service.documents.figures()))
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 

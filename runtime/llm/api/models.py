@@ -99,7 +99,7 @@ async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
     for entry in await _list_entries(request):
         if entry.id == path.id:
             return entry
-    raise ModelNotFound("this machine has no such model; GET /v1/models lists those it has")
+    raise ModelNotFound("this machine has no such model; GET /v1/models lists its models")
 
 
 async def _list_entries(request: web.Request) -> list[ModelEntry]:

@@ -96,7 +96,7 @@ def record_of(ticket: Ticket) -> RequestRecord:
     now = time.monotonic()
     ended = ticket.ended if ticket.ended is not None else now
     started = ticket.started if ticket.started is not None else ended
-    place = ticket.lane.place_of(ticket) if ticket.state is State.QUEUED else None
+    place = ticket.lane.position_of(ticket) if ticket.state is State.QUEUED else None
     return RequestRecord(
         id=ticket.number,
         client=ticket.client,

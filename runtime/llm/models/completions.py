@@ -89,28 +89,28 @@ def _compose_message(turn: Turn) -> ChatMessage:
 
 
 class ReplyReader:
-    """Reads the lines of a streamed completion, of a chat or of a text."""
+    """Reads the lines of a streamed chat or text completion."""
 
     def __init__(self) -> None:
         self.closed = False
-        """The sentinel came."""
+        """Whether ``[DONE]`` has been received."""
         self.cost = Outcome("stop")
         self._finished = False
         self._silent = True
         self._half = ""
         self._size = 0
         self._calls: list[tuple[object, object]] = []
-        """Index and id of each call so far, as they were sent."""
+        """Index and id of each call so far, as received."""
 
     def check_end(self) -> None:
-        """Raise `DaemonTrouble` unless the reply is whole."""
+        """Raise `DaemonTrouble` unless the reply is complete."""
         if self._silent:
             raise DaemonTrouble("did not answer with a stream of text")
         if not (self.closed or self._finished):
             raise DaemonTrouble("broke off in the middle of its reply", away=True)
 
     def feed(self, line: str) -> Piece:
-        """What a line adds. Raises `DaemonTrouble` for an error or no chunk."""
+        """Return what a line adds. Raises `DaemonTrouble` for an error or an invalid chunk."""
         name, _, data = line.partition(":")
         if name != "data":
             return _NOTHING
@@ -150,36 +150,36 @@ class ReplyReader:
         events: list[Event] = []
         thought = member(delta, "reasoning_content") or member(delta, "reasoning")
         if isinstance(thought, str):
-            events.append(Reasoning(_whole(thought)))
+            events.append(Reasoning(_clean(thought)))
         calls = member(delta, "tool_calls")
         for call in calls if isinstance(calls, list) else ():
             events += self._call(call)
-        joined = self._joined(text) if isinstance(text, str) else ""
-        return Piece(joined, tokens_of(member(choice, "logprobs")), events)
+        content = self._join_halves(text) if isinstance(text, str) else ""
+        return Piece(content, read_logprobs(member(choice, "logprobs")), events)
 
     def _call(self, call: object) -> list[Event]:
-        """What a fragment adds to a call; one with a name that is not under way begins a call."""
-        index, given = member(call, "index"), member(call, "id")
+        """Return what a fragment adds; a named fragment of no call in progress starts a call."""
+        index, sent_id = member(call, "index"), member(call, "id")
         name, arguments = member(call, "function", "name"), member(call, "function", "arguments")
         places = [at for at, (other, _) in enumerate(self._calls) if other == index]
-        begins = not places or given not in (None, self._calls[places[-1]][1])
+        begins = not places or sent_id not in (None, self._calls[places[-1]][1])
         events: list[Event] = []
         if isinstance(name, str) and name and begins:
             if len(self._calls) == MAX_CALLS:
                 raise DaemonTrouble("does not stop calling tools")
             places.append(len(self._calls))
-            self._calls.append((index, given))
-            call_id = given if isinstance(given, str) and given else new_id()
-            events.append(ToolStart(places[-1], _whole(call_id), _whole(name)))
+            self._calls.append((index, sent_id))
+            call_id = sent_id if isinstance(sent_id, str) and sent_id else new_id()
+            events.append(ToolStart(places[-1], _clean(call_id), _clean(name)))
         if isinstance(arguments, str) and arguments and places:
-            events.append(ToolArguments(places[-1], _whole(arguments)))
+            events.append(ToolArguments(places[-1], _clean(arguments)))
         return events
 
-    def _joined(self, text: str) -> str:
-        """*text* with the halves of a character joined that came in two pieces."""
+    def _join_halves(self, text: str) -> str:
+        """Join the halves of a character that arrive in two pieces."""
         text = self._half + text
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        return _whole(text[: len(text) - len(self._half)])
+        return _clean(text[: len(text) - len(self._half)])
 
 
 async def read_reply(
@@ -189,7 +189,7 @@ async def read_reply(
     settle: Callable[[Outcome], None],
     headers: Headers = MappingProxyType({}),
 ) -> AsyncGenerator[Piece, None]:
-    """Post *body*, yield the pieces of the reply, then *settle* what it cost.
+    """Post *body*, yield the pieces of the reply, then *settle* its cost.
 
     Raises `DaemonTrouble`.
     """
@@ -211,26 +211,26 @@ async def read_reply(
     )
 
 
-def tokens_of(logprobs: object) -> Sequence[TokenLogprob]:
-    """The probabilities of tokens, in the form of a chat or of a text; what is neither is none."""
+def read_logprobs(logprobs: object) -> Sequence[TokenLogprob]:
+    """Read log-probabilities in the form of a chat or a text completion; else return none."""
     content = member(logprobs, "content")
     if isinstance(content, list):
-        return _tokens(content)
+        return _read_tokens(content)
     lists = [member(logprobs, name) for name in ("tokens", "token_logprobs", "top_logprobs")]
     tokens, chances, tops = (part if isinstance(part, list) else [] for part in lists)
-    return _tokens(
-        {"token": token, "logprob": chance, "top_logprobs": _listed(top)}
+    return _read_tokens(
+        {"token": token, "logprob": chance, "top_logprobs": _list_top(top)}
         for token, chance, top in zip_longest(tokens, chances, tops)
     )
 
 
-def _listed(top: object) -> list[object]:
+def _list_top(top: object) -> list[object]:
     pairs = top.items() if isinstance(top, dict) else ()
     return [{"token": token, "logprob": chance} for token, chance in pairs]
 
 
-def _tokens(entries: Iterable[object], *, with_others: bool = True) -> list[TokenLogprob]:
-    """The entries that can be read, with the other tokens that were likely at their places."""
+def _read_tokens(entries: Iterable[object], *, with_others: bool = True) -> list[TokenLogprob]:
+    """Read the valid entries, with the other likely tokens at their positions."""
     read = []
     for entry in entries:
         token, chance = member(entry, "token"), member(entry, "logprob")
@@ -238,14 +238,14 @@ def _tokens(entries: Iterable[object], *, with_others: bool = True) -> list[Toke
             continue
         if not math.isfinite(chance):
             continue
-        token, data = _whole(token), member(entry, "bytes")
+        token, data = _clean(token), member(entry, "bytes")
         others = member(entry, "top_logprobs") if with_others else None
         read.append(
             TokenLogprob(
                 token,
                 data if isinstance(data, list) and _are_bytes(data) else list(token.encode()),
                 float(chance),
-                _tokens(others, with_others=False) if isinstance(others, list) else (),
+                _read_tokens(others, with_others=False) if isinstance(others, list) else (),
             )
         )
     return read
@@ -255,6 +255,6 @@ def _are_bytes(values: Sequence[object]) -> bool:
     return all(isinstance(value, int) and 0 <= value <= 255 for value in values)
 
 
-def _whole(text: str) -> str:
-    """*text* without halves of characters, which no answer could carry."""
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which cannot be encoded in an answer."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

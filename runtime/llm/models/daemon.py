@@ -20,10 +20,10 @@ from runtime.llm.errors import PromptTooLong
 from runtime.llm.models.addresses import (
     GuardedResolver,
     is_local_name,
-    loopback,
-    plain_session,
-    private,
-    reachable,
+    is_loopback,
+    is_private,
+    is_reachable,
+    make_session,
 )
 from runtime.web.access import address_of
 
@@ -119,9 +119,9 @@ def _check_reach(base: URL, allow_remote: bool, allow_private: bool) -> None:
     literal = address_of(host)
     if literal is None:
         return
-    if not reachable(literal):
+    if not is_reachable(literal):
         raise ValueError("is a link-local or reserved address")
-    if base.scheme != "https" and not private(literal):
+    if base.scheme != "https" and not is_private(literal):
         raise ValueError("must be https when it leads out of a private network")
 
 
@@ -289,15 +289,15 @@ class Daemon:
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = plain_session(self._connector(), sock_connect=self.patience.connect_s)
+            self._session = make_session(self._connector(), sock_connect=self.patience.connect_s)
         return self._session
 
     def _connector(self) -> aiohttp.BaseConnector:
         # A fresh connection each time: a POST on a kept one that the daemon just closed would fail.
         if self._address.socket is not None:
             return aiohttp.UnixConnector(self._address.socket, force_close=True)
-        far = reachable if self._address.base.scheme == "https" else private
-        rule = loopback if self._address.local else far
+        far = is_reachable if self._address.base.scheme == "https" else is_private
+        rule = is_loopback if self._address.local else far
         return aiohttp.TCPConnector(resolver=GuardedResolver(rule), force_close=True)
 
 

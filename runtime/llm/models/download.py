@@ -23,10 +23,10 @@ from runtime.llm.models.addresses import (
     GuardedResolver,
     Rule,
     is_local_name,
-    loopback,
-    plain_session,
-    public,
-    reachable,
+    is_loopback,
+    is_public,
+    is_reachable,
+    make_session,
 )
 from runtime.web.access import address_of
 from runtime.web.instance import move_into_place
@@ -378,7 +378,7 @@ def check_source(url: str) -> str:
     if split.scheme == "file" and host in ("", "localhost") and split.path.startswith("/"):
         return url
     literal = address_of(host)
-    if split.scheme == "https" and host and (literal is None or reachable(literal)):
+    if split.scheme == "https" and host and (literal is None or is_reachable(literal)):
         return url
     if split.scheme == "http" and is_local_name(host):
         return url
@@ -441,9 +441,9 @@ async def _session(
     host: str, stall_s: float
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, GuardedResolver]]:
     """A session that reaches *host* if it may be reached, and what decides about further hosts."""
-    resolver = GuardedResolver(loopback if is_local_name(host) else reachable)
+    resolver = GuardedResolver(is_loopback if is_local_name(host) else is_reachable)
     connector = aiohttp.TCPConnector(resolver=resolver, force_close=True)
-    async with plain_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s) as session:
+    async with make_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s) as session:
         yield session, resolver
 
 
@@ -487,8 +487,8 @@ def check_hop(first: str, hop: str) -> Rule:
     """
     local = is_local_name(_host(first))
     if local and is_local_name(_host(hop)) and urlsplit(hop).scheme in ("http", "https"):
-        return loopback
-    rule = reachable if _host(hop) == _host(first) else public
+        return is_loopback
+    rule = is_reachable if _host(hop) == _host(first) else is_public
     literal = address_of(_host(hop))
     named = _host(hop) != "" and not is_local_name(_host(hop))
     if urlsplit(hop).scheme != "https" or not named or (literal and not rule(literal)):

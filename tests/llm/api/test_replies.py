@@ -124,7 +124,7 @@ async def test_the_defaults_of_the_sampler_are_those_of_the_settings(start: Star
 @pytest.mark.asyncio(loop_scope="function")
 async def test_the_head_says_who_waits_and_the_estimate_follows_the_mean(server: Server) -> None:
     for seconds in (1.0, 3.0):
-        server.service.chats.local.completed(seconds)
+        server.service.chats.local.note_completion(seconds)
     async with server.streaming("endless") as first, server.streaming("endless") as second:
         third = await server.request("POST", CHAT, json=chat("embed"))
         heads = [first.response.headers, second.response.headers, third.headers]

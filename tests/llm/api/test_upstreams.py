@@ -54,7 +54,7 @@ def behaves(completions: bytes | Script = GOOD) -> Script:
 
 async def looked(server: Server) -> None:
     """Wait for the first look at every upstream."""
-    await asyncio.gather(*(each.looked.wait() for each in server.service.upstreams.all))
+    await asyncio.gather(*(each.probed.wait() for each in server.service.upstreams.all))
 
 
 @asynccontextmanager

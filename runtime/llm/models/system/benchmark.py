@@ -1,4 +1,4 @@
-"""Measures how fast the system model answers and keeps the last record."""
+"""Measure how fast the system model answers, and keep the last record."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _BUSY_RETRY_S = 5
 
 
 class BenchmarkRefused(ApiError):
-    """There is no system model to measure now; `cause` is the error that a chat would get."""
+    """No system model is ready to be measured; `cause` is the error that a chat would get."""
 
     status, code = 503, "sysmodel_unavailable"
 
@@ -42,11 +42,11 @@ class BenchmarkRefused(ApiError):
         super().__init__(cause.message, headers=cause.headers)
         self.cause = cause
         self.state = state
-        """The label of the state, or ``error`` when it could not be read."""
+        """The label of the state, or ``error`` if it could not be read."""
 
 
 class BenchmarkResult(Wire):
-    """One prompt's figures."""
+    """Figures of a prompt."""
 
     prompt: str
     output_tokens: int
@@ -57,7 +57,7 @@ class BenchmarkResult(Wire):
 
 
 class BenchmarkRecord(Wire):
-    """The figures of one run."""
+    """Figures of a benchmark run."""
 
     model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
     status: str
@@ -71,7 +71,7 @@ class BenchmarkRecord(Wire):
 
 
 class Benchmark:
-    """Runs one benchmark at a time; a failed one does not replace the last record."""
+    """Runs one benchmark at a time; a failed run keeps the last record."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Benchmark:
     def last(self) -> BenchmarkRecord:
         """The latest record. Raises `BenchmarkMissing` before the first."""
         if self._last is None:
-            raise BenchmarkMissing("no benchmark has been run since the start")
+            raise BenchmarkMissing("no benchmark has run since the server started")
         return self._last
 
     async def run(self, prompts: Sequence[str] = (), warmup: int = 1) -> BenchmarkRecord:
@@ -98,7 +98,7 @@ class Benchmark:
 
         Raises `BadRequest`, `TooLarge`, `TooMany`, `BenchmarkRefused` or `BenchmarkFailed`.
         """
-        asked = chosen(prompts, self._max_chars)
+        chosen = choose_prompts(prompts, self._max_chars)
         warmup = min(max(warmup, 0), MAX_WARMUP)
         if self._running:
             headers = {"Retry-After": str(_BUSY_RETRY_S)}
@@ -107,9 +107,9 @@ class Benchmark:
         try:
             await self._require()
             for _ in range(warmup):
-                with suppress(ApiError, TimeoutError):  # the measured runs will tell
-                    await self._answer(asked[0])
-            results = [await self._measure(prompt, n) for n, prompt in enumerate(asked, 1)]
+                with suppress(ApiError, TimeoutError):  # the measured runs report failures
+                    await self._answer(chosen[0])
+            results = [await self._measure(prompt, n) for n, prompt in enumerate(chosen, 1)]
         finally:
             self._running = False
         self._last = BenchmarkRecord(
@@ -136,7 +136,7 @@ class Benchmark:
         except ApiError as failure:
             raise BenchmarkFailed(f"prompt {number} failed: {failure.message}") from failure
         except TimeoutError:
-            text = f"prompt {number} was not answered in {RUN_S:g} s"
+            text = f"prompt {number} was not answered within {RUN_S:g} s"
             raise BenchmarkFailed(text) from None
 
     async def _answer(self, prompt: str) -> BenchmarkResult:
@@ -161,18 +161,18 @@ class Benchmark:
         )
 
 
-def chosen(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
-    """The prompts that are not blank, or the built-in ones. Raises `BadRequest`, `TooLarge`."""
-    given = tuple(prompt for prompt in prompts if prompt.strip())
-    if len(given) > MAX_PROMPTS:
-        raise BadRequest(f"at most {MAX_PROMPTS} prompts", param="prompts")
-    if sum(map(len, given)) > max_chars:
-        raise TooLarge(f"the prompts exceed {max_chars} characters", param="prompts")
-    return given or DEFAULT_PROMPTS
+def choose_prompts(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
+    """The non-blank prompts, or the built-in ones. Raises `BadRequest`, `TooLarge`."""
+    own = tuple(prompt for prompt in prompts if prompt.strip())
+    if len(own) > MAX_PROMPTS:
+        raise BadRequest(f"a benchmark may have at most {MAX_PROMPTS} prompts", param="prompts")
+    if sum(map(len, own)) > max_chars:
+        raise TooLarge(f"the prompts have more than {max_chars} characters", param="prompts")
+    return own or DEFAULT_PROMPTS
 
 
 def error_body(error: BenchmarkRefused | BenchmarkFailed) -> JsonObject:
-    """The body of a benchmark's error answer: the usual object with ``status`` added."""
+    """The body of a benchmark's error answer: the usual object and ``status``."""
     if isinstance(error, BenchmarkRefused):
         return {"error": error_object(error.cause) | {"status": error.state}}
     return {"error": error_object(error) | {"status": "available"}}

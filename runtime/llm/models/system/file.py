@@ -40,7 +40,7 @@ from runtime.llm.models.system.state import (
     Status,
     flatten,
     refusal,
-    unknown,
+    unknown_state,
 )
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class ManagedFile(Provider):
             if finding.verdict.endswith("_mismatch"):
                 return await self._rejected(finding.verdict), None
         except OSError:
-            return unknown("the system model's file cannot be read"), None
+            return unknown_state("the system model's file cannot be read"), None
         if finding.verdict == "good":
             return Availability(Status.AVAILABLE), finding.fingerprint
         total = finding.fingerprint.size if finding.fingerprint else None

@@ -12,11 +12,11 @@ from runtime.llm.errors import SysmodelBackgroundBlocked
 
 Policy = Literal["off", "session_active", "on_ac"]
 Reading = Callable[[], Awaitable[bool | None]]
-"""Whether the gate is open now; None when this machine cannot tell."""
+"""Returns whether the gate is open now; None if this machine cannot tell."""
 
 _POWER = Path("/sys/class/power_supply")
 _FRESH_S = 1.0
-_ASK_S = 2.0
+_QUERY_S = 2.0
 _WHY = {
     "session_active": "the desktop session is locked or not active",
     "on_ac": "this machine runs on battery",
@@ -24,7 +24,7 @@ _WHY = {
 
 
 class Gate:
-    """Open or shut, looked at no more than once a second; open where the machine cannot tell."""
+    """A gate read at most once a second; it is open if the machine cannot tell."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Gate:
         self._looked: float | None = None
 
     async def check(self) -> None:
-        """Raises `SysmodelBackgroundBlocked`, which names the policy, while the gate is shut."""
+        """Raise `SysmodelBackgroundBlocked`, which names the policy, if the gate is closed."""
         if not await self.is_open():
             raise SysmodelBackgroundBlocked(
                 f"a policy of this machine blocks the system model: {_WHY[self._policy]} "
@@ -47,7 +47,7 @@ class Gate:
             )
 
     async def is_open(self) -> bool:
-        """Whether the policy lets the system model answer."""
+        """Whether the policy allows the system model to answer."""
         if self._policy == "off" or self._read is None:
             return True
         now = self._clock()
@@ -57,19 +57,19 @@ class Gate:
         return self._open
 
 
-def mains_power(supplies: Iterable[Mapping[str, str]]) -> bool | None:
-    """Whether a machine with these power supplies runs on mains; None when they do not tell."""
-    known = list(supplies)
+def is_on_mains(supplies: Iterable[Mapping[str, str]]) -> bool | None:
+    """Whether a machine with these power supplies runs on mains; None if they do not tell."""
+    supplies = list(supplies)
     online = [
         supply["online"] not in ("0", "")
-        for supply in known
+        for supply in supplies
         if supply.get("type", "").startswith(("Mains", "USB", "Wireless")) and "online" in supply
     ]
     if any(online):
         return True
     batteries = [
         supply.get("status", "Unknown")
-        for supply in known
+        for supply in supplies
         # A mouse has a battery too; only one that feeds the whole system counts.
         if supply.get("type") == "Battery" and supply.get("scope", "System") == "System"
     ]
@@ -78,20 +78,20 @@ def mains_power(supplies: Iterable[Mapping[str, str]]) -> bool | None:
     return True if {"Charging", "Full", "Not charging"} & set(batteries) else None
 
 
-def session_open(properties: Mapping[str, str]) -> bool | None:
-    """Whether a login session is active and unlocked; None when its properties do not tell."""
+def is_session_open(properties: Mapping[str, str]) -> bool | None:
+    """Whether a login session is active and unlocked; None if its properties do not tell."""
     active, locked = properties.get("Active"), properties.get("LockedHint", "no")
     return active == "yes" and locked != "yes" if active in ("yes", "no") else None
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The ``Name=value`` lines that ``loginctl show-…`` prints."""
+    """Parse the ``Name=value`` lines that ``loginctl show-…`` prints."""
     pairs = (line.partition("=") for line in text.splitlines())
     return {name: value.strip() for name, separator, value in pairs if separator}
 
 
 def read_supplies(folder: Path) -> list[dict[str, str]]:
-    """The attributes of every power supply below *folder*; none where there is no such folder."""
+    """The attributes of the power supplies below *folder*; none if the folder does not exist."""
     supplies = []
     with suppress(OSError):
         for entry in sorted(folder.iterdir()):
@@ -104,11 +104,11 @@ def read_supplies(folder: Path) -> list[dict[str, str]]:
 
 
 async def _read_power() -> bool | None:
-    return mains_power(await asyncio.to_thread(read_supplies, _POWER))
+    return is_on_mains(await asyncio.to_thread(read_supplies, _POWER))
 
 
 async def _read_session() -> bool | None:
-    """Ask logind for the graphical session of the user who runs the server."""
+    """Query logind for the graphical session of the user who runs the server."""
     if not hasattr(os, "getuid"):
         return None
     user = parse_properties(await _loginctl("show-user", str(os.getuid()), "--property=Display"))
@@ -116,11 +116,11 @@ async def _read_session() -> bool | None:
     if not session:
         return None
     wanted = ("--property=Active", "--property=LockedHint")
-    return session_open(parse_properties(await _loginctl("show-session", session, *wanted)))
+    return is_session_open(parse_properties(await _loginctl("show-session", session, *wanted)))
 
 
 async def _loginctl(*arguments: str) -> str:
-    """What ``loginctl`` prints; nothing where it is missing, fails or does not answer."""
+    """The output of ``loginctl``; empty if it is missing, fails or does not answer."""
     try:
         process = await asyncio.create_subprocess_exec(
             "loginctl",
@@ -132,7 +132,7 @@ async def _loginctl(*arguments: str) -> str:
     except OSError:
         return ""
     try:
-        async with asyncio.timeout(_ASK_S):
+        async with asyncio.timeout(_QUERY_S):
             printed, _ = await process.communicate()
     except TimeoutError:
         printed = b""

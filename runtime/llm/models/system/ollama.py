@@ -1,4 +1,4 @@
-"""An Ollama daemon as the system model: it chats as OpenAI's API does and can be asked to pull."""
+"""An Ollama daemon as the system model: it speaks OpenAI's chat API and can pull models."""
 
 import asyncio
 import logging
@@ -23,11 +23,11 @@ from runtime.llm.models.system.state import Availability, Status
 log = logging.getLogger(__name__)
 
 PULL_STALL_S: Final = 120.0
-"""Seconds without progress after which a pull is given up."""
+"""A pull without progress fails after this many seconds."""
 
 
 class Ollama(OpenAiDaemon):
-    """Speaks ``/v1/chat/completions``, and ``/api/tags``, ``/api/ps`` and ``/api/pull``."""
+    """Uses ``/v1/chat/completions``, ``/api/tags``, ``/api/ps`` and ``/api/pull``."""
 
     name = "ollama"
     chat_path = "/v1/chat/completions"
@@ -41,18 +41,18 @@ class Ollama(OpenAiDaemon):
         self._may_pull = settings.pull and not settings.offline
 
     async def probe(self) -> Availability:
-        """The state of the tag; our own pull under way counts before the list does."""
+        """Return the state of the tag; a running pull of ours takes precedence over the list."""
         if self._pull is not None and self._pull.running:
             return self._pull.state
         return await super().probe()
 
     async def download(self) -> Availability:
-        """Ask the daemon to pull the tag; joins a pull under way."""
+        """Ask the daemon to pull the tag, or join a running pull."""
         model = self._settings.model
         if self._pull is not None and self._pull.running:
             return self._pull.state
         if model is None or not self._may_pull:
-            raise SysmodelUnavailable("downloads through the daemon are not permitted by setting")
+            raise SysmodelUnavailable("the settings do not allow downloads through the daemon")
         now = await self.probe()
         if now.error is not None:
             raise SysmodelUnavailable(now.error)
@@ -62,32 +62,32 @@ class Ollama(OpenAiDaemon):
         return self._pull.state
 
     async def close(self) -> None:
-        """Stop our pull (the daemon keeps what it has) and close the connections."""
+        """Stop our pull (the daemon keeps the complete layers) and close the connections."""
         if self._pull is not None:
             await self._pull.cancel()
         await self._pulling.close()
         await super().close()
 
-    async def _models(self) -> dict[str, object]:
-        """The tags; a loaded model whose tag was removed still answers, so it counts."""
-        names = _names(await self._daemon.get("/api/tags"))
+    async def _list_models(self) -> dict[str, object]:
+        """List the tags, and loaded models whose tag was removed, since they still answer."""
+        names = _read_names(await self._daemon.get("/api/tags"))
         wanted = (self._settings.model, *self._settings.variants.values())
-        if any(model is not None and full(model) not in names for model in wanted):
+        if any(model is not None and complete_tag(model) not in names for model in wanted):
             with suppress(DaemonTrouble):
-                names += _names(await self._daemon.get("/api/ps"))
+                names += _read_names(await self._daemon.get("/api/ps"))
         return dict.fromkeys(names)
 
     def _state_of(self, models: Mapping[str, object], model: str | None) -> Availability:
         if self._pull is not None and self._pull.running and model == self._settings.model:
             return self._pull.state
-        state = super()._state_of(models, model if model is None else full(model))
+        state = super()._state_of(models, model if model is None else complete_tag(model))
         if state.reason == "model_not_listed" and self._may_pull:
             return Availability(Status.DOWNLOADABLE, self._pull.failure if self._pull else None)
         return state
 
 
 class Pull:
-    """One pull, running from the moment it is made; ends when the daemon does or falls silent."""
+    """A pull, which starts at once and ends when the daemon finishes or falls silent."""
 
     def __init__(self, daemon: Daemon, model: str, stall_s: float = PULL_STALL_S) -> None:
         self._daemon = daemon
@@ -96,17 +96,17 @@ class Pull:
         self._layers: dict[str, tuple[int, int]] = {}
         self._status: object = None
         self.failure: str | None = None
-        """Why it failed, one machine word; None while it runs and after success."""
+        """Code word for why it failed; None while it runs and after success."""
         self._task = asyncio.create_task(self._run(), name="sysmodel-pull")
 
     @property
     def running(self) -> bool:
-        """Whether the daemon is at work."""
+        """Whether the pull is in progress."""
         return not self._task.done()
 
     @property
     def state(self) -> Availability:
-        """Downloading, as far as the daemon has told, over all layers that it named so far."""
+        """The progress over all layers that the daemon has named so far."""
         done = sum(done for done, _ in self._layers.values())
         total = sum(total for _, total in self._layers.values())
         return Availability(
@@ -117,11 +117,11 @@ class Pull:
         )
 
     async def wait(self) -> None:
-        """Return when the pull has ended, however it did."""
+        """Return when the pull has succeeded or failed."""
         await asyncio.wait({self._task})
 
     async def cancel(self) -> None:
-        """Stop following; the daemon stops too and keeps the layers that are complete."""
+        """Stop the pull; the daemon keeps the complete layers."""
         if self.running:
             self.failure = "cancelled"
             self._task.cancel()
@@ -151,10 +151,10 @@ class Pull:
             raise DaemonTrouble("broke off the download")
 
     def _take(self, line: str) -> bool:
-        """Take a line of the report; whether it means progress."""
+        """Parse a line of the report and return whether it means progress."""
         event = as_json(line)
         if not isinstance(event, Mapping):
-            raise DaemonTrouble("told of a progress that makes no sense")
+            raise DaemonTrouble("reported its progress in an unknown form")
         if event.get("error"):
             raise DaemonTrouble("could not download the model", body=event)
         news, self._status = event.get("status") != self._status, event.get("status")
@@ -167,14 +167,14 @@ class Pull:
         return moved
 
 
-def full(tag: str) -> str:
-    """*tag* with its version written out."""
+def complete_tag(tag: str) -> str:
+    """Add the default version to a tag without one."""
     return tag if ":" in tag.rpartition("/")[2] else f"{tag}:latest"
 
 
-def _names(answer: object) -> list[str]:
+def _read_names(answer: object) -> list[str]:
     models = member(answer, "models")
     if not isinstance(models, list):
         raise DaemonTrouble("did not answer with a list of models")
     names = (member(entry, "name") or member(entry, "model") for entry in models)
-    return [full(name) for name in names if isinstance(name, str)]
+    return [complete_tag(name) for name in names if isinstance(name, str)]

@@ -1,4 +1,4 @@
-"""A system model behind an OpenAI-compatible daemon on this machine: llama-server and its kin."""
+"""A system model behind an OpenAI-compatible daemon, such as llama-server, on this machine."""
 
 import re
 import time
@@ -32,9 +32,9 @@ from runtime.llm.models.system.state import (
     Provider,
     RelayedReply,
     Status,
-    every_cell,
+    fill_cells,
     flatten,
-    unknown,
+    unknown_state,
 )
 from runtime.web.errors import ApiError
 
@@ -48,7 +48,7 @@ _SERVICE_NAMES: Final = ("sysmodel", "system model")
 
 
 class OpenAiDaemon(Provider):
-    """Speaks ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
+    """Uses ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
 
     name = "openai_http"
     chat_path = "/chat/completions"
@@ -59,38 +59,40 @@ class OpenAiDaemon(Provider):
         self.max_concurrency = settings.max_concurrency
 
     async def probe(self) -> Availability:
-        """The state of the configured model, or of the only one on the daemon's list."""
+        """Return the state of the configured model, or of the only one on the daemon's list."""
         try:
-            return self._state_of(await self._models(), self._settings.model)
+            return self._state_of(await self._list_models(), self._settings.model)
         except DaemonTrouble as trouble:
-            return unknown(sentence(trouble))
+            return unknown_state(write_sentence(trouble))
 
     async def probe_configs(self) -> dict[str, Availability]:
-        """One look at the list answers all four cells."""
+        """Fill the four cells from a single list of models."""
         variants = self._settings.variants
         try:
-            models = await self._models()
+            models = await self._list_models()
         except DaemonTrouble as trouble:
-            return every_cell(dict.fromkeys((MAIN, *variants), unknown(sentence(trouble))))
+            return fill_cells(
+                dict.fromkeys((MAIN, *variants), unknown_state(write_sentence(trouble)))
+            )
         wanted: dict[Cell, str | None] = {MAIN: self._settings.model, **variants}
-        return every_cell({cell: self._state_of(models, model) for cell, model in wanted.items()})
+        return fill_cells({cell: self._state_of(models, model) for cell, model in wanted.items()})
 
     async def download(self) -> Availability:
-        """Raises `SysmodelUnavailable`: this protocol cannot ask for a download."""
-        raise SysmodelUnavailable("the system model's daemon decides itself what it downloads")
+        """Raise `SysmodelUnavailable`: this protocol has no downloads."""
+        raise SysmodelUnavailable("the system model's daemon manages its own downloads")
 
     def generate(self, call: ChatCall) -> Generation:
-        """The reply, streamed."""
+        """Return the streamed reply."""
         return RelayedReply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
         """Close the connections."""
         await self._daemon.close()
 
-    # --- which models there are
+    # --- the daemon's models
 
-    async def _models(self) -> dict[str, object]:
-        """Id → reported status (None: none) of each model. Raises `DaemonTrouble`."""
+    async def _list_models(self) -> dict[str, object]:
+        """Map the id of each model to its reported status or None. Raises `DaemonTrouble`."""
         data = member(await self._daemon.get("/models"), "data")
         if not isinstance(data, list):
             raise DaemonTrouble("did not answer with a list of models")
@@ -98,7 +100,7 @@ class OpenAiDaemon(Provider):
         return {name: _status_of(entry) for name, entry in names if isinstance(name, str)}
 
     def _state_of(self, models: Mapping[str, object], model: str | None) -> Availability:
-        """What the list says about *model*, or about the only model where None is chosen."""
+        """The state of *model*, or of the only model if *model* is None."""
         if model is None:
             if len(models) != 1:
                 reason = "model_not_chosen" if models else "no_model"
@@ -118,11 +120,11 @@ class OpenAiDaemon(Provider):
     # --- a reply
 
     async def _answer(self, call: ChatCall, reply: RelayedReply) -> AsyncGenerator[Piece, None]:
-        """The pieces of a reply; a busy daemon is asked again, after the time that it names."""
+        """Yield the pieces of a reply; retry a busy daemon after the time that it names."""
         began = time.monotonic()
         while True:
             try:
-                body = await self._body(call)
+                body = await self._compose_body(call)
                 answer = read_reply(self._daemon, self.chat_path, body, reply.settle)
                 async with aclosing(answer) as pieces:
                     async for piece in pieces:
@@ -135,13 +137,12 @@ class OpenAiDaemon(Provider):
                 pause = trouble.retry_after_s
             await sleep(pause)
 
-    async def _body(self, call: ChatCall) -> dict[str, object]:
+    async def _compose_body(self, call: ChatCall) -> dict[str, object]:
         model = self._settings.model
         if model is None:
-            models = await self._models()
+            models = await self._list_models()
             if len(models) != 1:
-                text = "does not have exactly one model; set sysmodel.model"
-                raise DaemonTrouble(text)
+                raise DaemonTrouble("does not have exactly one model; set sysmodel.model")
             (model,) = models
         turns = [Turn("user", flatten(call.turns))] if self._settings.flatten else call.turns
         sampling = call.sampling
@@ -154,7 +155,7 @@ class OpenAiDaemon(Provider):
 
 
 def _status_of(entry: object) -> object:
-    """A word, a number, or None; a router writes ``{"value": word}``."""
+    """A word, a number or None; a router of models writes ``{"value": word}``."""
     status = member(entry, "status")
     if isinstance(status, dict):
         status = status.get("value")
@@ -163,35 +164,35 @@ def _status_of(entry: object) -> object:
     return status if isinstance(status, int) and not isinstance(status, bool) else None
 
 
-def sentence(trouble: DaemonTrouble) -> str:
-    """What happened, as a whole sentence."""
+def write_sentence(trouble: DaemonTrouble) -> str:
+    """Complete *trouble*'s text to a write_sentence."""
     return f"the system model's daemon {trouble.text}"
 
 
 def as_error(trouble: DaemonTrouble) -> ApiError:
-    """The error that a chat client gets for *trouble*."""
+    """Convert *trouble* to the error for a chat client."""
     if trouble.body is not None and is_background_block(trouble.body):
         return SysmodelBackgroundBlocked(
-            "the program that hosts the system model is in the background and refused"
+            "the program that hosts the system model is in the background and refused to answer"
         )
     too_long = prompt_too_long(trouble.body)
     if too_long is not None:
         return too_long
     words = sanitise(error_text(trouble.body))
-    text = sentence(trouble)
+    text = write_sentence(trouble)
     return SysmodelRuntimeError(f"{text}: {words}" if words else text)
 
 
 def is_background_block(body: object) -> bool:
-    """Whether a daemon refuses because its host program is in the background (code 30)."""
+    """Whether a daemon refused because its host program is in the background (code 30)."""
     part = error_part(body)
     if isinstance(part, dict):
         codes = [part.get(key) for key in ("code", "errorCode", "error_code")]
         if any(_is_thirty(code) for code in codes) or "SYSMODEL_BACKGROUND_BLOCKED" in codes:
             return True
     text = error_text(body).lower()
-    named = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
-    return named or _SAYS_BACKGROUND.search(text) is not None
+    names_service = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
+    return names_service or _SAYS_BACKGROUND.search(text) is not None
 
 
 def _is_thirty(code: object) -> bool:

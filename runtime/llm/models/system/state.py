@@ -1,4 +1,4 @@
-"""The system model: its state, the errors that follow from it, who provides it, and replies."""
+"""The system model: states, their errors, providers and replies."""
 
 import asyncio
 import re
@@ -27,16 +27,16 @@ _WAIT_FOR_DOWNLOAD_S: Final = 30
 SLOW: Final = "the system model's provider did not answer in time"
 _WHY: Final = {
     "not_configured": "no system model is configured on this machine",
-    "disabled": "the system model is switched off in the settings",
-    "offline": "the system model's file is missing and this server may not download it",
+    "disabled": "the settings disable the system model",
+    "offline": "the system model's file is missing, and the settings forbid downloads",
     "file_missing": "the system model's file is missing",
     "disk_full": "there is not enough free space for the system model",
     "size_mismatch": "the system model's file does not have the declared size",
-    "checksum_mismatch": "the system model's file is not the one that was declared",
+    "checksum_mismatch": "the system model's file does not have the declared checksum",
     "model_not_listed": "the daemon of the system model does not have the configured model",
-    "model_not_chosen": "the daemon of the system model has several models and none is chosen",
+    "model_not_chosen": "the daemon of the system model has several models; set sysmodel.model",
     "no_model": "the daemon of the system model has no model",
-    "model_failed": "the daemon of the system model could not load it",
+    "model_failed": "the daemon of the system model could not load the model",
     "model_card_unreadable": "the description of the bundled system model cannot be read",
 }
 
@@ -52,24 +52,24 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Availability:
-    """What a probe found."""
+    """The result of a probe."""
 
     code: int
-    """A `Status`, or another number that the provider reported."""
+    """A `Status`, or another number reported by the provider."""
     reason: str | None = None
-    """One machine word, such as ``not_configured`` or ``checksum_mismatch``."""
+    """A code word, such as ``not_configured`` or ``checksum_mismatch``."""
     progress: float | None = None
     """0 to 1 while downloading."""
     bytes_done: int | None = None
     bytes_total: int | None = None
     retry_after_s: int | None = None
-    """Seconds to completion where the provider can tell."""
+    """Seconds to completion if the provider can tell."""
     error: str | None = None
-    """Why the state cannot be known now, without paths."""
+    """Why the state is unknown; contains no paths."""
 
     @property
     def label(self) -> str:
-        """The word for the state; ``unknown(n)`` for a code outside the four."""
+        """The word for the state; ``unknown(n)`` for a code other than the four."""
         if self.error is not None:
             return "unavailable"
         try:
@@ -78,110 +78,110 @@ class Availability:
             return f"unknown({self.code})"
 
 
-def unknown(error: str) -> Availability:
-    """The state where it cannot be known."""
+def unknown_state(error: str) -> Availability:
+    """The state when it cannot be determined."""
     return Availability(-1, error=error)
 
 
 Cell = Literal["stable/fast", "stable/full", "preview/fast", "preview/full"]
-"""One of the four in the detailed status: release stage and preference."""
+"""A cell of the detailed status: release stage and preference."""
 CELLS: Final[tuple[Cell, ...]] = ("stable/fast", "stable/full", "preview/fast", "preview/full")
 MAIN: Final[Cell] = "stable/fast"
-"""The cell of a provider's only model."""
+"""The cell of a provider that has one model."""
 
 
-def every_cell(known: Mapping[Cell, Availability]) -> dict[str, Availability]:
-    """*known* filled up to four cells."""
+def fill_cells(states: Mapping[Cell, Availability]) -> dict[str, Availability]:
+    """Add the missing ones of the four cells as not configured."""
     rest = Availability(Status.UNAVAILABLE, "not_configured")
-    return {cell: known.get(cell, rest) for cell in CELLS}
+    return {cell: states.get(cell, rest) for cell in CELLS}
 
 
 class Provider:
-    """Whatever plays the system model. This one is none: unavailable, for a reason."""
+    """Base of the providers of a system model; by itself it is always unavailable."""
 
     name = "none"
-    """The kind of provider, as ``/health`` shows it."""
+    """The kind of provider as shown by ``/health``."""
     max_concurrency = 1
-    """Requests that may be inside at the same time."""
+    """Maximum number of concurrent requests."""
     path: Path | None = None
-    """The model file that answers, where this server runs one itself."""
+    """The model file, if this server runs one itself."""
     calls_tools = False
-    """Whether it takes tools."""
+    """Whether it can call tools."""
     holds_formats = False
-    """Whether its replies can be held to a response format or a grammar."""
+    """Whether it can enforce a response format or a grammar."""
 
     def __init__(self, reason: str = "not_configured") -> None:
         self._reason = reason
 
     async def probe(self) -> Availability:
-        """The state now: cheap, bounded in time by the caller."""
+        """Return the current state; must be cheap, and the caller limits its time."""
         return Availability(Status.UNAVAILABLE, self._reason)
 
     async def probe_configs(self) -> dict[str, Availability]:
-        """The four cells ``stable|preview / fast|full``; here there is one model, so one cell."""
-        return every_cell({MAIN: await self.probe()})
+        """Return the four cells ``stable|preview / fast|full``; here only one has a model."""
+        return fill_cells({MAIN: await self.probe()})
 
     async def download(self) -> Availability:
         """Start or join a download and return its state at once.
 
-        Raises `runtime.llm.errors.SysmodelUnavailable` where there is nothing to download.
+        Raises `runtime.llm.errors.SysmodelUnavailable` if there is nothing to download.
         """
         raise SysmodelUnavailable("no system model is configured, so there is nothing to download")
 
     def generate(self, call: ChatCall) -> Generation:
-        """The reply; nothing starts before the first piece is asked for."""
+        """Return the reply, which starts when its first piece is requested."""
         raise SysmodelUnavailable("no system model is configured on this machine")
 
     async def close(self) -> None:
-        """Stop everything under way."""
+        """Stop all running work."""
 
 
 class CachedProbe:
-    """The last answer for two seconds, then a new probe that a caller waits half a second for.
+    """Caches a probe for two seconds; then callers wait up to half a second for a new one.
 
-    A probe that takes longer goes on in the background; meanwhile the last answer stands.
+    A slower probe continues in the background; meanwhile the last result is used.
     """
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._task: asyncio.Task[None] | None = None
         self.last: Availability | None = None
-        """What the last probe found; None before the first."""
+        """Result of the last probe; None before the first."""
         self._stale_at = 0.0
 
     async def state(self) -> Availability:
-        """The state now."""
+        """Return the current state."""
         if self.last is not None and monotonic() < self._stale_at:
             return self.last
         if self._task is None:
             self._task = asyncio.create_task(self._probe(), name="sysmodel-probe")
         await asyncio.wait({self._task}, timeout=WAIT_S)
-        return self.last or unknown(SLOW)
+        return self.last or unknown_state(SLOW)
 
     async def configs(self) -> dict[str, Availability]:
-        """The four cells, read anew. Raises `TimeoutError`."""
+        """Probe the four cells. Raises `TimeoutError`."""
         async with asyncio.timeout(CONFIGS_S):
             return await self._provider.probe_configs()
 
     def forget(self) -> None:
-        """Make the next reader probe anew, as after a download was started."""
+        """Discard the cached result, for example after a download has started."""
         self._stale_at = 0.0
 
     async def preflight(self, *, auto_download: bool = False) -> None:
-        """Return if the system model can answer now, else raise the `RichError` that says why.
+        """Return if the system model can answer now, else raise the `RichError` of its state.
 
-        With *auto_download* a model that can be downloaded and was not tried in vain starts to be.
+        With *auto_download*, start the download of a model unless an earlier attempt failed.
         """
         state = await self.state()
         if auto_download and state == Availability(Status.DOWNLOADABLE):
-            with suppress(SysmodelUnavailable):  # then the state as it was says enough
+            with suppress(SysmodelUnavailable):  # the earlier state is the error to report
                 state = await self._provider.download()
             self.forget()
         if (refused := refusal(state)) is not None:
             raise refused
 
     async def close(self) -> None:
-        """Stop a probe under way."""
+        """Stop a running probe."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -191,14 +191,14 @@ class CachedProbe:
             async with asyncio.timeout(LIMIT_S):
                 self.last = await self._provider.probe()
         except TimeoutError:
-            self.last = unknown(SLOW)
+            self.last = unknown_state(SLOW)
         finally:
             self._stale_at = monotonic() + FRESH_S
             self._task = None
 
 
 def refusal(state: Availability) -> RichError | None:
-    """The error for a chat in this *state*; None when the system model is available."""
+    """The error for a chat in this *state*; None if the system model is available."""
     if state.error is not None:
         return SysmodelUnavailable(f"the state of the system model cannot be read: {state.error}")
     match state.code:
@@ -207,17 +207,17 @@ def refusal(state: Availability) -> RichError | None:
         case Status.DOWNLOADABLE:
             after = f" (the last attempt failed: {state.reason})" if state.reason else ""
             return SysmodelDownloadable(
-                f"the system model can be downloaded and is not on this machine yet{after}"
+                f"the system model can be downloaded but is not on this machine yet{after}"
             )
         case Status.DOWNLOADING:
             share = f" ({state.progress:.0%})" if state.progress is not None else ""
             text = f"the system model is being downloaded{share}"
             if state.reason == "verifying":
-                text = "the system model's file is being checked"
+                text = "the system model's file is being verified"
             wait_s = state.retry_after_s or _WAIT_FOR_DOWNLOAD_S
             return SysmodelDownloading(text, retry_after=wait_s)
         case Status.UNAVAILABLE:
-            text = _WHY.get(state.reason or "", "there is no system model on this machine")
+            text = _WHY.get(state.reason or "", "this machine has no system model")
             return SysmodelUnavailable(text)
         case code:
             return SysmodelUnknown(code)
@@ -226,7 +226,7 @@ def refusal(state: Availability) -> RichError | None:
 # --- replies
 
 
-# A text whose line begins like a turn would read as one. All line ends count that a model may see.
+# A line that begins like a turn would be read as one. Covers every line end that a model may see.
 _LIKE_A_TURN: Final = re.compile(
     r"(\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
     r"(?=[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:system|assistant|user|tool)\s*:)",
@@ -238,13 +238,13 @@ WARM_UP: Final = ChatCall(
     sampling=Sampling(temperature=0.0, top_k=1, top_p=1.0, seed=0),
     max_completion_tokens=1,
 )
-"""The smallest request that makes a model produce a token."""
+"""The smallest request that makes a model generate a token."""
 
 
 class RelayedReply:
     """A `runtime.llm.inference.Generation` over an async generator that reports its own outcome.
 
-    The task that iterates is the one that closes; a task that waits for a piece is cancelled.
+    The iterating task must also close it; a task that waits for a piece is cancelled.
     """
 
     def __init__(self, run: Callable[["RelayedReply"], AsyncGenerator[Piece, None]]) -> None:
@@ -254,28 +254,28 @@ class RelayedReply:
 
     @property
     def outcome(self) -> Outcome:
-        """The cost of the reply; raises `RuntimeError` before its end."""
+        """The cost of the reply. Raises `RuntimeError` before its end."""
         if self._outcome is None:
             raise RuntimeError("the reply has not ended")
         return self._outcome
 
     def settle(self, outcome: Outcome) -> None:
-        """Called by the generator as its last act."""
+        """Set the outcome; the generator calls it last."""
         self._outcome = outcome
 
     def __aiter__(self) -> AsyncIterator[Piece]:
         return self._pieces
 
     async def aclose(self) -> None:
-        """Stop the work if it still runs."""
+        """Stop the generation if it still runs."""
         await self._pieces.aclose()
 
 
 def flatten(turns: Sequence[Turn]) -> str:
-    """One paragraph ``role: text`` a turn, blank turns left out, then ``assistant: `` to go on.
+    """Write turns as paragraphs ``role: text`` without blank turns, followed by ``assistant: ``.
 
-    Inside a text, a line that begins like a turn is marked with ``> ``, so that nobody can put
-    words into another speaker's mouth.
+    Inside a text, a line that begins like a turn is prefixed with ``> ``, so that nobody can speak
+    for another role.
     """
     paragraphs = [
         f"{turn.role}: {_escape(turn.content)}\n\n" for turn in turns if turn.content.strip()
@@ -288,7 +288,7 @@ def _escape(text: str) -> str:
 
 
 async def wait_for_token(reply: Generation) -> None:
-    """Have one piece of a reply generated, then stop it; its errors pass through."""
+    """Wait for the first piece of a reply, then stop it. Raises the reply's errors."""
     try:
         async for _ in reply:
             break

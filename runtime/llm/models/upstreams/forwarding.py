@@ -1,4 +1,4 @@
-"""Has upstreams answer a request: the next one where one fails, as long as nothing was shown."""
+"""Forward requests to upstreams, failing over to the next as long as the client saw nothing."""
 
 import asyncio
 import base64
@@ -28,22 +28,22 @@ from runtime.llm.models.upstreams.fleet import Upstream, Upstreams, UpstreamsUna
 from runtime.web.errors import ApiError, BadRequest
 
 VIA: Final = "1.1 paddock"
-"""Of the header ``Via``: a request that has it is not forwarded again, so none runs in circles."""
+"""Value of the header ``Via``: a request that has it is not forwarded again, to avoid loops."""
 AGENT: Final = "paddock"
 VECTORS_CAP: Final = 64 << 20
-"""Bytes of an answer with vectors."""
+"""Maximum bytes of an answer with vectors."""
 WIDEST: Final = 16_384
-"""Numbers of a vector."""
+"""Maximum numbers per vector."""
 _OPENING: Final = 1000
-"""Characters of a text by which it is known again when it has grown."""
+"""A growing text is recognised by this many first characters."""
 _REFUSALS: Final = (400, 413, 422)
-"""Statuses that blame the request, which another upstream would refuse as well."""
+"""Statuses that blame the request, so that other upstreams would refuse it too."""
 _SIGN: Final = Piece("")
-"""Says that there is work going on."""
+"""A sign of life."""
 
 
 class UpstreamFailed(ApiError):
-    """An upstream did not answer as an OpenAI-compatible server does, or broke off its reply."""
+    """An upstream's answer does not follow the OpenAI API, or its reply broke off."""
 
     status, code = 502, "upstream_failed"
 
@@ -52,11 +52,11 @@ class UpstreamFailed(ApiError):
 
 
 def generate(upstreams: Upstreams, call: ChatCall) -> Generation:
-    """The reply of the upstream to which the conversation belongs, or else of another one.
+    """The reply of the conversation's upstream, or of another one if that fails.
 
-    Another one begins anew where the first fails before its first token, or before the end of a
-    reply that the client gets as a whole. Two upstreams rarely go on alike, so a reply of which
-    the client has seen some ends with `UpstreamFailed`.
+    Another upstream starts over if the first fails before its first token, or before the end of a
+    reply that the client gets as a whole. Upstreams rarely continue a text alike, so a reply that
+    the client has seen in part ends with `UpstreamFailed`.
     """
     return RelayedReply(lambda reply: _answer(upstreams, call, reply))
 
@@ -67,13 +67,13 @@ async def _answer(
     path = "/chat/completions" if call.prompt is None else "/completions"
     body = compose_body(call)
     attempts = _Attempts(upstreams)
-    for upstream in upstreams.order(call.model, conversation_of(call)):
+    for upstream in upstreams.order(call.model, key_conversation(call)):
         attempts.begin()
         held: list[Piece] = []
         shown = False
-        answer = read_reply(upstream.daemon, path, body, reply.settle, headers_for(call.client))
+        answer = read_reply(upstream.daemon, path, body, reply.settle, make_headers(call.client))
         try:
-            with upstream.at_work():
+            with upstream.count_request():
                 async with aclosing(answer) as pieces:
                     async for piece in pieces:
                         shown = not call.is_whole
@@ -83,10 +83,11 @@ async def _answer(
             attempts.note(upstream, trouble)
             if shown:
                 upstreams.cut += 1
-                raise UpstreamFailed(f"{_sentence(trouble)}; send the request again") from trouble
+                text = f"{_write_sentence(trouble)}; send the request again"
+                raise UpstreamFailed(text) from trouble
             yield _SIGN
         else:
-            upstreams.succeeded(upstream)
+            upstreams.note_success(upstream)
             for piece in held:
                 yield piece
             return
@@ -96,52 +97,52 @@ async def _answer(
 async def embed(
     upstreams: Upstreams, model: str, texts: Sequence[str], dimensions: int | None, client: str
 ) -> Vectors:
-    """A vector of each text from the first upstream that answers."""
+    """Embed each text at the first upstream that answers."""
     body: dict[str, object] = {"model": model, "input": texts, "encoding_format": "base64"}
     body |= {"dimensions": dimensions} if dimensions is not None else {}
     attempts = _Attempts(upstreams)
     for upstream in upstreams.order(model, texts[0][:_OPENING]):
         attempts.begin()
         try:
-            with upstream.at_work():
+            with upstream.count_request():
                 raw = await upstream.daemon.post(
-                    "/embeddings", body, headers_for(client), VECTORS_CAP
+                    "/embeddings", body, make_headers(client), VECTORS_CAP
                 )
                 vectors = await asyncio.to_thread(read_vectors, raw, len(texts))
         except DaemonTrouble as trouble:
             attempts.note(upstream, trouble)
         else:
-            upstreams.succeeded(upstream)
+            upstreams.note_success(upstream)
             if dimensions not in (None, vectors.width):
-                raise EmbedFailed("the upstream's vectors do not have the dimensions asked for")
+                raise EmbedFailed("the upstream's vectors do not have the requested dimensions")
             return vectors
     raise attempts.error()
 
 
 class _Attempts:
-    """What became of a request at one upstream after the other."""
+    """Records the attempts of a request at several upstreams."""
 
     def __init__(self, upstreams: Upstreams) -> None:
         self._upstreams = upstreams
         self._troubles: list[DaemonTrouble] = []
 
     def begin(self) -> None:
-        """One more upstream is asked."""
+        """Count an attempt after the first as a failover."""
         self._upstreams.failovers += bool(self._troubles)
 
     def note(self, upstream: Upstream, trouble: DaemonTrouble) -> None:
-        """The upstream failed; raises the error for the client where the request is to blame."""
+        """Record a failure; raise the error for the client if the request is to blame."""
         refusal = _refusal(trouble)
         if refusal is not None:
             raise refusal from trouble
-        self._upstreams.failed(upstream, trouble)
+        self._upstreams.note_failure(upstream, trouble)
         self._troubles.append(trouble)
 
     def error(self) -> ApiError:
-        """The error after the last one: that of an upstream which answered wrongly comes first."""
+        """The error after the last attempt; an invalid answer takes precedence."""
         for trouble in self._troubles:
             if not trouble.away and trouble.retry_after_s is None:
-                return UpstreamFailed(_sentence(trouble))
+                return UpstreamFailed(_write_sentence(trouble))
         texts = dict.fromkeys(trouble.text for trouble in self._troubles)
         waits = [trouble.retry_after_s or 1.0 for trouble in self._troubles]
         text = f"no upstream could answer: it {', or '.join(texts)}"
@@ -149,27 +150,26 @@ class _Attempts:
 
 
 def _refusal(trouble: DaemonTrouble) -> ApiError | None:
-    """The error for a request that is itself to blame."""
+    """The error for the client if its request is to blame."""
     if trouble.status not in _REFUSALS:
         return None
     words = sanitise(error_text(trouble.body))
-    refusal = BadRequest(f"the upstream refuses the request{f': {words}' if words else ''}")
+    refusal = BadRequest(f"the upstream rejected the request{f': {words}' if words else ''}")
     return prompt_too_long(trouble.body) or refusal
 
 
-def _sentence(trouble: DaemonTrouble) -> str:
+def _write_sentence(trouble: DaemonTrouble) -> str:
     words = sanitise(error_text(trouble.body))
     return f"the upstream {trouble.text}{f': {words}' if words else ''}"
 
 
-# --- what is sent
+# --- requests
 
 
-def conversation_of(call: ChatCall) -> str:
-    """What tells a conversation from others: its session, or who asks and how it begins.
+def key_conversation(call: ChatCall) -> str:
+    """A key of the conversation: its session, or its client and beginning.
 
-    All requests of a conversation share their first turns, and so does the upstream's cache of
-    prompts.
+    All requests of a conversation share their first turns, which the upstream's prompt cache uses.
     """
     if call.session_id:
         return f"{call.owner}\0{call.session_id}"
@@ -183,8 +183,8 @@ def conversation_of(call: ChatCall) -> str:
     return "\0".join([call.client, *opening])
 
 
-def headers_for(client: str) -> Mapping[str, str]:
-    """The headers of a forwarded request; the client is a number, so that it stays unknown."""
+def make_headers(client: str) -> Mapping[str, str]:
+    """Headers of a forwarded request; the client is a digest, so that it stays anonymous."""
     headers = {"User-Agent": AGENT, "Via": VIA}
     if client:
         digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()
@@ -196,9 +196,9 @@ def headers_for(client: str) -> Mapping[str, str]:
 
 
 def read_vectors(raw: bytes, wanted: int) -> Vectors:
-    """The vectors of an answer, of unit length, in the order of the texts.
+    """Read the vectors of an answer, scaled to unit length, in the order of the texts.
 
-    Raises `DaemonTrouble` unless there are as many as *wanted*, of one width and of numbers.
+    Raises `DaemonTrouble` unless there are *wanted* vectors of finite numbers and equal width.
     """
     try:
         answer = orjson.loads(raw)
@@ -206,27 +206,29 @@ def read_vectors(raw: bytes, wanted: int) -> Vectors:
         raise DaemonTrouble("sent something that is not JSON") from None
     data = member(answer, "data")
     entries = data if isinstance(data, list) else []
-    rows = {count(member(entry, "index")): _row(member(entry, "embedding")) for entry in entries}
+    rows = {
+        count(member(entry, "index")): _parse_row(member(entry, "embedding")) for entry in entries
+    }
     ordered = [rows.get(at) for at in range(wanted)]
-    found = [row for row in ordered if row is not None]
-    if len(entries) != wanted or len(found) != wanted or len({row.size for row in found}) != 1:
-        raise DaemonTrouble("did not answer with a vector of each text")
-    vectors = np.stack(found)
+    valid = [row for row in ordered if row is not None]
+    if len(entries) != wanted or len(valid) != wanted or len({row.size for row in valid}) != 1:
+        raise DaemonTrouble("did not answer with one vector per text")
+    vectors = np.stack(valid)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise DaemonTrouble("sent vectors that are not numbers")
+        raise DaemonTrouble("sent vectors that are not finite numbers")
     tokens = count(member(answer, "usage", "prompt_tokens")) or 0
     unit = vectors / np.maximum(lengths, np.float32(1e-12))
     return Vectors(unit.shape[1], unit.astype("<f4").tobytes(), tokens)
 
 
-def _row(value: object) -> npt.NDArray[np.float32] | None:
-    """A vector as a list of numbers or as base64 of little-endian float32; None for neither."""
+def _parse_row(value: object) -> npt.NDArray[np.float32] | None:
+    """Read a vector from a list of numbers or base64 of little-endian float32; None if invalid."""
     try:
         if isinstance(value, str):
             row = np.frombuffer(base64.b64decode(value, validate=True), "<f4")
         elif isinstance(value, list):
-            with np.errstate(over="ignore"):  # infinity is refused with the rest
+            with np.errstate(over="ignore"):  # infinities are rejected later
                 row = np.array(value, "<f4")
         else:
             return None

@@ -8,9 +8,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from runtime.llm.models.addresses import (
     GuardedResolver,
     Rule,
-    loopback,
-    public,
-    reachable,
+    is_loopback,
+    is_public,
+    is_reachable,
 )
 from runtime.llm.models.download import TransferFailed, check_hop, check_source
 from runtime.web.access import address_of
@@ -19,13 +19,13 @@ from runtime.web.access import address_of
 @pytest.mark.parametrize(
     ("ip", "rules"),
     [
-        ("127.0.0.1", {loopback, reachable}),
-        ("::1", {loopback, reachable}),
-        ("::ffff:127.0.0.1", {loopback, reachable}),
-        ("10.1.2.3", {reachable}),
-        ("fd12::1", {reachable}),
-        ("1.1.1.1", {reachable, public}),
-        ("2606:4700::1111", {reachable, public}),
+        ("127.0.0.1", {is_loopback, is_reachable}),
+        ("::1", {is_loopback, is_reachable}),
+        ("::ffff:127.0.0.1", {is_loopback, is_reachable}),
+        ("10.1.2.3", {is_reachable}),
+        ("fd12::1", {is_reachable}),
+        ("1.1.1.1", {is_reachable, is_public}),
+        ("2606:4700::1111", {is_reachable, is_public}),
         ("169.254.169.254", set()),
         ("::ffff:169.254.169.254", set()),
         ("fe80::1", set()),
@@ -40,7 +40,7 @@ def test_an_address_falls_under_its_rules(ip: str, rules: set[Rule]) -> None:
     address = address_of(ip)
 
     assert address is not None
-    assert {rule for rule in (loopback, reachable, public) if rule(address)} == rules
+    assert {rule for rule in (is_loopback, is_reachable, is_public) if rule(address)} == rules
 
 
 class Answers(AbstractResolver):
@@ -63,7 +63,7 @@ class Answers(AbstractResolver):
 async def test_a_name_that_leads_elsewhere_is_not_followed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    resolver = GuardedResolver(loopback)
+    resolver = GuardedResolver(is_loopback)
     monkeypatch.setattr(resolver, "_inner", Answers("10.0.0.1", "127.0.0.1", "fe80::1%eth0"))
 
     assert [found["host"] for found in await resolver.resolve("fm.localhost")] == ["127.0.0.1"]
@@ -103,10 +103,10 @@ def test_a_model_may_not_come_from_there(url: str) -> None:
 @pytest.mark.parametrize(
     ("first", "hop", "rule"),
     [
-        ("https://a.example/x", "https://b.example/x", public),
-        ("https://a.example/x", "https://a.example/y", reachable),
-        ("http://127.0.0.1:1/x", "http://127.0.0.1:2/y", loopback),
-        ("http://127.0.0.1:1/x", "https://cdn.example/y", public),
+        ("https://a.example/x", "https://b.example/x", is_public),
+        ("https://a.example/x", "https://a.example/y", is_reachable),
+        ("http://127.0.0.1:1/x", "http://127.0.0.1:2/y", is_loopback),
+        ("http://127.0.0.1:1/x", "https://cdn.example/y", is_public),
         ("https://a.example/x", "http://b.example/x", None),
         ("https://a.example/x", "http://127.0.0.1/x", None),
         ("https://a.example/x", "https://127.0.0.1/x", None),

@@ -11,10 +11,10 @@ from runtime.llm.models.system import foreground
 from runtime.llm.models.system.foreground import (
     Gate,
     Policy,
-    mains_power,
+    is_on_mains,
+    is_session_open,
     parse_properties,
     read_supplies,
-    session_open,
 )
 
 MAINS = {"type": "Mains", "online": "1"}
@@ -42,7 +42,7 @@ MOUSE = {"type": "Battery", "status": "Discharging", "scope": "Device"}
 def test_power_supplies_tell_whether_the_machine_is_plugged_in(
     supplies: list[dict[str, str]], mains: bool | None
 ) -> None:
-    assert mains_power(supplies) is mains
+    assert is_on_mains(supplies) is mains
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_power_supplies_tell_whether_the_machine_is_plugged_in(
     ],
 )
 def test_a_session_tells_whether_it_is_in_front(text: str, opened: bool | None) -> None:
-    assert session_open(parse_properties(text)) is opened
+    assert is_session_open(parse_properties(text)) is opened
 
 
 def test_supplies_are_read_from_the_folder_of_the_kernel(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_login_manager_that_fails_hangs_or_is_missing_says_nothing(
     if program is not None:
         install(tmp_path / "loginctl", program)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if program else str(tmp_path))
-    monkeypatch.setattr(foreground, "_ASK_S", 0.5 if program == "exec sleep 60" else 30)
+    monkeypatch.setattr(foreground, "_QUERY_S", 0.5 if program == "exec sleep 60" else 30)
 
     assert await foreground._loginctl("show-user") == printed
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from runtime.llm.errors import SysmodelUnavailable
-from runtime.llm.models.system.ollama import Ollama, Pull, full
+from runtime.llm.models.system.ollama import Ollama, Pull, complete_tag
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability
 from tests.llm.models.daemons import (
@@ -50,7 +50,7 @@ def made(address: str, **settings: object) -> Ollama:
     ],
 )
 def test_a_tag_without_a_version_means_the_latest(tag: str, written: str) -> None:
-    assert full(tag) == written
+    assert complete_tag(tag) == written
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ async def test_a_file_by_path_needs_a_checksum_from_somewhere(
     copy = tmp_path / "copy.gguf"
     put(copy, MODEL.decode())
     named = {"provider": "managed_gguf", "path": str(copy)}
-    with pytest.raises(ValueError, match=r"sysmodel\.sha256 is needed"):
+    with pytest.raises(ValueError, match=r"sysmodel\.sha256 is required"):
         await made(tmp_path, bundled, named)
     sha256 = hashlib.sha256(MODEL).hexdigest().upper()
 

@@ -14,7 +14,7 @@ from runtime.llm.models.system.state import (
     Availability,
     CachedProbe,
     flatten,
-    unknown,
+    unknown_state,
 )
 from tests.llm.models.system.played import READY, Played
 from tests.waiting import Clock
@@ -104,7 +104,7 @@ async def test_a_provider_that_hangs_for_good_is_no_longer_called_available(
 
 
 async def test_a_probe_that_fails_is_not_covered_up_by_an_older_answer(clock: Clock) -> None:
-    provider = Played(READY, unknown("down"))
+    provider = Played(READY, unknown_state("down"))
     probe = CachedProbe(provider)
     await probe.state()
     clock.now += 3
@@ -129,8 +129,8 @@ async def preflight(found: Availability) -> RichError:
 
 
 async def test_the_error_says_why() -> None:
-    assert "down" in (await preflight(unknown("down"))).message
-    assert "may not download" in (await preflight(Availability(0, "offline"))).message
+    assert "down" in (await preflight(unknown_state("down"))).message
+    assert "forbid downloads" in (await preflight(Availability(0, "offline"))).message
     assert "checksum_mismatch" in (await preflight(Availability(2, "checksum_mismatch"))).message
 
 
@@ -139,7 +139,7 @@ async def test_the_error_says_why() -> None:
     [
         (Availability(1), "30", "downloaded"),
         (Availability(1, progress=0.25, retry_after_s=90), "90", "25%"),
-        (Availability(1, "verifying", retry_after_s=5), "5", "checked"),
+        (Availability(1, "verifying", retry_after_s=5), "5", "verified"),
     ],
 )
 async def test_a_download_under_way_says_when_to_come_back(

@@ -10,7 +10,7 @@ from runtime.llm.models.upstreams.fleet import (
     Served,
     Upstreams,
     UpstreamsUnavailable,
-    address_of,
+    parse_upstream,
     read_list,
 )
 from tests.waiting import Clock
@@ -25,7 +25,7 @@ def fleet(clock: Clock | None = None) -> Upstreams:
     upstreams = Upstreams(URLS, [], Patience(), clock or Clock())
     for upstream in upstreams.all:
         upstream.models, upstream.fault = {"m": Served("chat", 0, None)}, None
-        upstream.looked.set()
+        upstream.probed.set()
     return upstreams
 
 
@@ -38,7 +38,7 @@ def test_conversations_spread_evenly_and_only_those_of_a_lost_upstream_move() ->
     upstreams = fleet()
     before = first(upstreams)
     lost = upstreams.all[1]
-    upstreams.failed(lost, GONE)
+    upstreams.note_failure(lost, GONE)
     after = first(upstreams)
 
     assert all(150 < list(before.values()).count(url) < 250 for url in URLS)
@@ -56,11 +56,11 @@ def test_an_upstream_that_fails_often_is_looked_at_ever_later() -> None:
     waits = []
     for _ in range(len(BACK_OFF_S) + 1):
         upstream.fault = None  # its list could be read again
-        upstreams.failed(upstream, GONE)
+        upstreams.note_failure(upstream, GONE)
         waits.append(upstream.due - clock.now)
     upstream.fault = None
-    upstreams.succeeded(upstream)
-    upstreams.failed(upstream, GONE)
+    upstreams.note_success(upstream)
+    upstreams.note_failure(upstream, GONE)
 
     assert waits == [*BACK_OFF_S, BACK_OFF_S[-1]]
     assert upstream.due - clock.now == BACK_OFF_S[0]
@@ -70,7 +70,7 @@ def test_many_requests_that_fail_together_count_once() -> None:
     clock = Clock()
     upstreams = fleet(clock)
     for _ in range(50):
-        upstreams.failed(upstreams.all[0], GONE)
+        upstreams.note_failure(upstreams.all[0], GONE)
 
     assert upstreams.all[0].due - clock.now == BACK_OFF_S[0]
     assert upstreams.all[0].errors == 50
@@ -90,7 +90,7 @@ def test_an_upstream_that_answers_stays_in_use_and_is_looked_at_unless_it_is_bus
 ) -> None:
     upstreams = fleet()
     upstreams.all[0].due = 99.0
-    upstreams.failed(upstreams.all[0], trouble)
+    upstreams.note_failure(upstreams.all[0], trouble)
 
     assert upstreams.all[0].up
     assert upstreams.all[0].errors == 1
@@ -107,11 +107,11 @@ async def test_a_model_is_looked_for_where_an_upstream_was_never_reached() -> No
     assert await upstreams.lists("x")
     with pytest.raises(UpstreamsUnavailable, match="cannot be reached"):
         upstreams.order("x", "key")
-    upstreams.all[1].looked.clear()
+    upstreams.all[1].probed.clear()
     waiting = asyncio.ensure_future(upstreams.lists("m"))
     await asyncio.sleep(0)
     assert not waiting.done()
-    upstreams.all[1].looked.set()
+    upstreams.all[1].probed.set()
     assert await waiting
 
 
@@ -152,7 +152,7 @@ def test_a_list_is_read_as_far_as_it_makes_sense() -> None:
     ],
 )
 def test_an_upstream_may_be_here_on_a_private_network_or_behind_https(url: str) -> None:
-    assert address_of(url).base
+    assert parse_upstream(url).base
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_an_upstream_may_be_here_on_a_private_network_or_behind_https(url: str) 
 )
 def test_no_prompt_crosses_the_internet_in_the_open(url: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        address_of(url)
+        parse_upstream(url)
