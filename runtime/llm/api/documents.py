@@ -30,9 +30,9 @@ from runtime.llm.documents.document import (
     StoreFull,
     StoreLimit,
     Where,
-    digest_of,
-    heading_of,
-    metadata_text,
+    dump_metadata,
+    hash_document,
+    read_heading,
 )
 from runtime.llm.documents.store import TenantDocuments
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
@@ -202,7 +202,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
         limit = service.settings.document_chars
         raise TooLarge(f"the text has more than {limit} characters", param="text")
     metadata = _dump_metadata(body.metadata)
-    heading = heading_of(body.metadata)
+    heading = read_heading(body.metadata)
     entry = await _find_model(service, body.model)
     with service.awake.hold():
         client = identify_client(request.headers, request.remote)
@@ -214,7 +214,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
                 texts=passages.texts,
                 vectors=passages.vectors.data,
                 metadata=metadata,
-                digest=digest_of(body.text, metadata, entry.id, heading),
+                digest=hash_document(body.text, metadata, entry.id, heading),
                 chars=len(body.text),
             )
         )
@@ -339,7 +339,7 @@ def _check_id(text: str) -> str:
 def _dump_metadata(metadata: object) -> str | None:
     """The metadata as JSON text. Raises `BadField`, `TooLarge`."""
     try:
-        text = metadata_text(metadata)
+        text = dump_metadata(metadata)
     except ValueError as error:
         raise BadField("metadata: contains a number that JSON cannot represent") from error
     if text is not None and len(text.encode()) > MAX_METADATA:

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from runtime.llm.api.documents import DocumentAnswer, DocumentDeleted, DocumentPage
 from runtime.llm.api.models import ModelList
 from runtime.llm.app import assemble, make_app
-from runtime.llm.documents.document import LESSON, digest_of, heading_of, metadata_text
+from runtime.llm.documents.document import LESSON, dump_metadata, hash_document, read_heading
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.instance import AlreadyRunning, address_of, claim
 from runtime.web.serve import CannotStart, started
@@ -187,7 +187,7 @@ def make_documents(chunks: Iterable[Chunk], model: str, base_url: str = "") -> l
             "title": chunk.title,
             "url": urljoin(base_url, chunk.url) if base_url else chunk.url,
         }
-        digest = digest_of(chunk.text, metadata_text(metadata), model, heading_of(metadata))
+        digest = hash_document(chunk.text, dump_metadata(metadata), model, read_heading(metadata))
         documents.append(Document(f"{PREFIX}{chunk.id}", chunk.text, metadata, digest))
     return documents
 

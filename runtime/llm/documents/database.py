@@ -1,4 +1,4 @@
-"""The database at run time: one writer, readers that never wait for it, and room on the disk."""
+"""The database at run time: one writer, readers that never wait for it, and disk space."""
 
 import asyncio
 import contextlib
@@ -18,9 +18,9 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
-from runtime.llm.documents import rows, schema
+from runtime.llm.documents import schema, sql
 from runtime.llm.documents.document import StoreFailed, StoreFull
-from runtime.llm.documents.rows import Commit, Edit
+from runtime.llm.documents.sql import Commit, Edit
 from runtime.web.errors import ApiError, TooMany
 
 log = logging.getLogger(__name__)
@@ -29,21 +29,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_WRITES: Final = 256
-"""Writes that wait or run at a time; further ones are refused."""
+"""Maximum running and waiting writes; further ones are refused."""
 GROUP_BYTES: Final = 4 << 20
-"""Writes that wait share a commit, up to about this much on disk."""
+"""Waiting writes share a commit up to about this many bytes on disk."""
 LONGEST_PAUSE_S: Final = 0.01
-"""A commit waits no longer for the next writes of those whom the last one answered."""
+"""Longest wait of a commit for the next writes of clients that were just answered."""
 SPARE_FILE: Final = "room-to-delete"
 SPARE_SHARE: Final = 16
-"""Of a small disk the spare file takes one part in this many."""
+"""The spare file takes at most this fraction of a disk: one in so many bytes."""
 _FAILURES: Final = (sqlite3.Error, OSError, MemoryError, ValueError)
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 _ZEROS: Final = bytes(1 << 20)
 
 
 class Threads:
-    """A few threads that each have a connection of their own."""
+    """A few threads, each with its own connection."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class Threads:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """The result of *work* on a thread's connection. Raises what *work* raises.
+        """Run *work* on a thread's connection and return its result. Raises what *work* raises.
 
-        A transaction is one such function, so a cancelled caller never leaves half of one behind.
+        Each transaction is a single such function, so a cancelled caller never leaves half of one.
         """
         try:
             future = self._executor.submit(
@@ -78,7 +78,7 @@ class Threads:
         return await asyncio.wrap_future(future)
 
     async def close(self) -> None:
-        """Wait for what runs, drop what waits, close the connections."""
+        """Wait for running work, drop queued work and close the connections."""
         await asyncio.to_thread(self._executor.shutdown, wait=True, cancel_futures=True)
         while self._connections:
             self._connections.pop().close()
@@ -92,28 +92,28 @@ class Threads:
 
 
 def _lower_priority() -> None:
-    if sys.platform == "linux":  # where the priority of a process is that of one thread
+    if sys.platform == "linux":  # where a priority applies to a single thread
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 class Spare:
-    """A file that reserves room: it is removed for a delete, and made again afterwards.
+    """A file that reserves disk space: it is removed for a delete and created again afterwards.
 
-    A delete writes about as many bytes to the log as it removes, since what is deleted is
-    overwritten. Room that is merely left free would be taken by other programs. All methods
-    block on the disk.
+    A delete writes about as many bytes to the log as it removes, because deleted content is
+    overwritten. Space that is merely left free would be taken by other programs. All methods block
+    on the disk.
     """
 
     def __init__(self, folder: Path, size: int) -> None:
         self._path = folder / SPARE_FILE
         self._wanted = size
         self.missing = size
-        """Bytes that the file should hold and does not, as last checked."""
+        """Bytes that the file should have but does not, as last checked."""
 
     def keep(self, *, leave: int = 0) -> None:
-        """Make the file unless it is there or the disk has no room; *leave* times its size stays.
+        """Create the file if it is missing and the disk keeps *leave* times its size free.
 
-        Nothing depends on success: `missing` tells.
+        Failure is tolerated and shows in `missing`.
         """
         with contextlib.suppress(OSError):
             disk = shutil.disk_usage(self._path.parent)
@@ -124,18 +124,18 @@ class Spare:
                 self._make()
 
     def give_up(self) -> bool:
-        """Free the room for a delete; False: there is none."""
+        """Free the reserved space for a delete; return False if there is none."""
         try:
             size = self._size()
             self._path.unlink()
-        except OSError:  # somebody else removed it
+        except OSError:  # something else removed it
             size = 0
         self.missing = self.missing or size or self._wanted
         return size > 0
 
     def _make(self) -> None:
         try:
-            self._path.unlink(missing_ok=True)  # also a link, whose target is not ours
+            self._path.unlink(missing_ok=True)  # even a link, whose target is not ours
             with self._path.open("xb", buffering=0) as file:
                 _allocate(file, self.missing)
         except OSError:
@@ -148,22 +148,21 @@ class Spare:
 
 
 class Write(NamedTuple):
-    """An edit that waits to be committed, alone or with others."""
+    """An edit that waits for its commit, alone or in a group."""
 
     edit: Edit
     adds: int
-    """About how many bytes it takes on disk; 0 for a delete, which may use the spare room."""
+    """Estimated bytes on disk; 0 for a delete, which may use the spare space."""
     done: "asyncio.Future[int]"
 
 
 class Database:
-    """Runs reads at once and writes one after another; knows how much is stored.
+    """Runs reads at once and writes one after another, and counts what is stored.
 
-    Writes that come while another one is under way share the next commit: the disk is waited for
-    once. So do those that come right after it, as clients that write one document after the other
-    ask again as soon as they are answered: else they would part into two groups, each of which
-    waits for the commit of the other. Each write is all or nothing by itself, and is answered
-    after the commit.
+    Writes that arrive during a commit share the next one, so that they wait for the disk once. So
+    do writes that arrive right after it, because clients that write one document after another
+    return as soon as they are answered; otherwise they would split into two groups that wait for
+    each other. Each write is atomic by itself and is answered after the commit.
     """
 
     def __init__(
@@ -179,40 +178,40 @@ class Database:
         self._lock = asyncio.Lock()
         self._waiting: deque[Write] = deque()
         self._unfinished = 0
-        """Writes that wait or are under way."""
+        """Number of waiting and running writes."""
         self._expected = 0
-        """Writes that the last commit answered, and those that came meanwhile."""
+        """Number of writes that the last commit answered or that arrived during it."""
         self._pause_s = 0.0
-        """What the last commit took, up to `LONGEST_PAUSE_S`."""
+        """Duration of the last commit, capped at `LONGEST_PAUSE_S`."""
         self._complete = asyncio.Event()
-        """Set once as many writes wait as are expected."""
+        """Set when the expected number of writes is waiting."""
         self._working: asyncio.Task[None] | None = None
         self._chore: asyncio.Task[None] | None = None
         self._closing = False
         self._old_text = False
-        """Whether the log may still hold deleted text."""
+        """Whether the log may still contain deleted text."""
         self._refused: set[bool] = set()
         self.recovered_from = recovered_from
-        """Name of a damaged database that was put aside at the start; None: none was."""
-        self.totals = rows.Totals(0, 0, 0)
+        """Name of a damaged database that was set aside at the start, or None."""
+        self.totals = sql.Totals(0, 0, 0)
         """As of the last committed write."""
         self.refusals = 0
-        """Writes that found no room, deletes included."""
-        self.follow: Callable[[Commit], Awaitable[None]] = _nobody
-        """Awaited after each commit and before it is answered."""
+        """Writes and deletes that found no room."""
+        self.follow: Callable[[Commit], Awaitable[None]] = _do_nothing
+        """Awaited after each commit, before its writes are answered."""
 
     @classmethod
     async def open(cls, folder: Path, spare_bytes: int) -> Self:
-        """Open, make or repair the database of *folder*. Raises `StoreUnusable`.
+        """Open, create or repair the database in *folder*. Raises `StoreUnusable`.
 
-        A file keeps *spare_bytes* of the disk, less of a small one, for deletes.
+        A file reserves *spare_bytes* of the disk, less on a small disk, for deletes.
         """
         writer, aside = await asyncio.to_thread(schema.open_database, folder)
         spare = Spare(folder, spare_bytes)
         database = cls(folder, writer, aside, spare)
         try:
             await asyncio.to_thread(spare.keep, leave=1)
-            database.totals = await database._writer.run(rows.totals)
+            database.totals = await database._writer.run(sql.read_totals)
         except BaseException:
             await database._writer.close()
             writer.close()
@@ -225,7 +224,7 @@ class Database:
         return bool(self._refused)
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection for reads."""
+        """Open a connection for reads."""
         return schema.open_for_reading(self.path)
 
     async def read(
@@ -234,17 +233,16 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """The result of *work*, which must be short, on the reader. Raises `StoreFailed`."""
+        """Run *work*, which must be short, on the reader's thread. Raises `StoreFailed`."""
         async with self.translating_errors():
             return await self._reader.run(work, *args, **kwargs)
 
     async def write(self, edit: Edit, *, adds: int) -> int:
-        """Commit an edit, await `follow`, then see that no deleted text is left in the log.
+        """Commit an edit, await `follow`, clear deleted text; return the number of removed chunks.
 
-        How many chunks it removed. *adds* is about how many bytes it takes on disk; 0 for a delete,
-        which may use the spare room. A cancelled caller does not stop it. Raises `StoreFull`,
-        `StoreLimit`, `StoreFailed`, and `TooMany` while `MAX_WRITES` others are under way; nothing
-        has changed after any of them.
+        *adds* estimates its bytes on disk; 0 for a delete, which may use the spare space. A
+        cancelled caller does not stop it. Raises `StoreFull`, `StoreLimit`, `StoreFailed`, and
+        `TooMany` while `MAX_WRITES` others are unfinished; then nothing has changed.
         """
         if self._closing:
             raise StoreFailed("the document store is closed")
@@ -255,36 +253,36 @@ class Database:
         self._unfinished += 1
         if len(self._waiting) >= self._expected:
             self._complete.set()
-        if self._working is None:  # of no request, whose id its log lines would have
+        if self._working is None:  # its log lines belong to no request
             self._working = asyncio.create_task(self._work_off(), context=Context())
         return await write.done
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[Threads]:
-        """The writer's thread, while no write is under way."""
+        """Hold the writer's thread while no write is running."""
         async with self._lock:
             yield self._writer
 
     @contextlib.asynccontextmanager
     async def translating_errors(self) -> AsyncIterator[None]:
-        """Turn failures of the disk and of SQLite into errors for a client, and log them."""
+        """Log failures of the disk and SQLite and turn them into errors for a client."""
         try:
             yield
         except _FAILURES as error:
             raise await asyncio.to_thread(_translate, error, self._folder) from error
 
     def tidy(self) -> None:
-        """Soon try again to empty the log, if a reader was in the way after a delete."""
+        """Schedule another attempt to empty the log if a reader prevented it after a delete."""
         if self._old_text and not self._closing and self._chore is None:
             self._chore = asyncio.create_task(self._tidy())
 
     async def nbytes(self) -> int:
-        """What the database takes on disk, its log included."""
+        """Bytes of the database on disk, including its log."""
         files = [self.path, self._log_path, self.path.with_name(f"{self.path.name}-shm")]
         return await asyncio.to_thread(lambda: sum(map(_size_of, files)))
 
     async def drain(self) -> None:
-        """Refuse further writes and finish those under way."""
+        """Refuse new writes and finish running ones."""
         self._closing = True
         if self._working:
             await asyncio.wait({self._working})
@@ -292,7 +290,7 @@ class Database:
             await asyncio.wait({self._chore})
 
     async def close(self) -> None:
-        """Finish the writes under way, leave no deleted text, close."""
+        """Finish running writes, remove deleted text from the log and close."""
         await self.drain()
         await self._reader.close()
         if self._old_text:
@@ -301,7 +299,7 @@ class Database:
         await self._writer.close()
 
     async def _work_off(self) -> None:
-        """Commit what waits, group by group, until nothing does."""
+        """Commit the waiting writes, group by group."""
         try:
             while self._waiting:
                 await self._gather()
@@ -310,7 +308,7 @@ class Database:
                     began = time.monotonic()
                     try:
                         await self._write_group(group)
-                    except Exception as error:  # noqa: BLE001 - whoever waits must be answered
+                    except Exception as error:  # noqa: BLE001 - every write must be answered
                         for write in group:
                             if not write.done.done():
                                 write.done.set_exception(error)
@@ -322,7 +320,7 @@ class Database:
             self._working = None
 
     async def _gather(self) -> None:
-        """Wait a moment for the writes that are expected."""
+        """Wait a moment for the expected writes."""
         self._complete.clear()
         if len(self._waiting) < self._expected and not self._closing:
             with contextlib.suppress(TimeoutError):
@@ -330,7 +328,7 @@ class Database:
                     await self._complete.wait()
 
     def _next_group(self) -> list[Write]:
-        """Those that wait longest and are about different documents, or one about a tenant."""
+        """Take the oldest writes to different documents, or a single one to a tenant."""
         group: list[Write] = []
         places: set[object] = set()
         size = 0
@@ -345,10 +343,10 @@ class Database:
         return group
 
     async def _write_group(self, group: list[Write]) -> None:
-        """Commit and answer: all together, or one by one where that fails."""
+        """Commit and answer all writes together, or one by one if that fails."""
         try:
             commit = await self._writer.run(self._commit_together, group)
-        except _FAILURES:  # whose fault it is, shows when each is alone
+        except _FAILURES:  # committed one by one, only the faulty ones fail
             commit = None
         if commit is not None:
             await self._finish(group, commit)
@@ -365,15 +363,15 @@ class Database:
     def _commit_together(
         self, connection: sqlite3.Connection, group: Sequence[Write]
     ) -> Commit | None:
-        """None: there is no room beside what is kept for deletes."""
+        """Commit the group; None if there is no room apart from the reserve for deletes."""
         if adds := sum(write.adds for write in group):
             needed = adds + self._spare.missing
             if self._room(connection, needed) < needed:
                 return None
-        return rows.commit(connection, [write.edit for write in group])
+        return sql.commit(connection, [write.edit for write in group])
 
     async def _finish(self, group: Sequence[Write], commit: Commit) -> None:
-        """Let others follow what is committed, empty the log of deleted text, then answer."""
+        """Notify `follow`, remove deleted text from the log, then answer."""
         self.totals = commit.totals
         await self.follow(commit)
         removed = any(change.removed or change.gone for change in commit.changes)
@@ -383,15 +381,15 @@ class Database:
         for write, result in zip(group, commit.results, strict=True):
             if isinstance(result, int) and (
                 write.adds or result
-            ):  # a write of nothing proves no room
+            ):  # an empty write does not prove that there is room
                 self._refused -= {False, write.adds > 0}
             _answer(write, result)
 
     async def _commit(self, write: Write) -> Commit:
-        """Commit one by itself, after making room where there is none."""
+        """Commit a single write, after making room if there is none."""
         adds = write.adds
         if adds and await self._shortage(adds):
-            await self._scrub()  # the room of the log may do
+            await self._scrub()  # the space of the log may suffice
             await self._keep_spare()
             if shortage := await self._shortage(adds):
                 log.error("no document is added: the disk is full")
@@ -403,11 +401,11 @@ class Database:
         try:
             return await self._attempt(write)
         except StoreFull:
-            # What fits into free pages of the database gives the room of its log back, too.
+            # A write that fits into free pages of the database also returns the space of its log.
             fits = not adds or await self._writer.run(_free_pages) >= adds
             if not fits or not await asyncio.to_thread(self._spare.give_up):
                 raise
-        log.warning("the disk is full: the room reserved for deletes is used")
+        log.warning("the disk is full: the space reserved for deletes is used")
         try:
             return await self._attempt(write)
         except StoreFull:
@@ -417,19 +415,19 @@ class Database:
 
     async def _attempt(self, write: Write) -> Commit:
         async with self.translating_errors():
-            return await self._writer.run(rows.commit, [write.edit])
+            return await self._writer.run(sql.commit, [write.edit])
 
     async def _shortage(self, adds: int) -> StoreFull | None:
-        """The error for adding so many bytes; None: there is room."""
+        """The error for adding this many bytes; None if there is room."""
         kept = self._spare.missing
         async with self.translating_errors():
             free = await self._writer.run(self._room, adds + kept)
         return None if free >= adds + kept else StoreFull(adds, free, kept)
 
     def _room(self, connection: sqlite3.Connection, needed: int) -> int:
-        """Bytes that the disk has free, and those of the database itself where they are needed."""
+        """Free bytes of the disk, and of the database's own pages if they are needed."""
         free = shutil.disk_usage(self._folder).free - _size_of(self._log_path)
-        if free >= needed:  # what is in the log has yet to find room in the database
+        if free >= needed:  # the log's content will need room in the database too
             return free
         return free + _free_pages(connection)
 
@@ -443,20 +441,20 @@ class Database:
         self._chore = None
 
     async def _scrub(self) -> None:
-        """Empty the log; under the lock. After a failure the next write or `close` tries again."""
+        """Empty the log, under the lock. After a failure, the next write or `close` retries."""
         try:
-            self._old_text = not await self._writer.run(rows.scrub)
+            self._old_text = not await self._writer.run(sql.scrub)
         except sqlite3.Error:
             self._old_text = True
             log.warning("the log of the document database cannot be emptied now", exc_info=True)
 
 
-async def _nobody(_commit: Commit) -> None:
-    """Nobody follows."""
+async def _do_nothing(_commit: Commit) -> None:
+    """Do nothing after a commit."""
 
 
 def _answer(write: Write, result: int | ApiError) -> None:
-    if write.done.done():  # its caller has gone
+    if write.done.done():  # its caller is gone
         return
     if isinstance(result, ApiError):
         write.done.set_exception(result)
@@ -465,7 +463,7 @@ def _answer(write: Write, result: int | ApiError) -> None:
 
 
 def _translate(error: Exception, folder: Path) -> ApiError:
-    """The error for the client of a failed read or write; the log has the rest. Blocks."""
+    """Log a failed read or write and return the error for the client. Blocks."""
     if isinstance(error, ApiError):
         return error
     if _is_disk_full(error, folder):
@@ -485,12 +483,12 @@ def _is_disk_full(error: Exception, folder: Path) -> bool:
         return False
     code = schema.primary_code(error)
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-        return _cannot_grow(folder)  # a quota, or a file beside the database that could not grow
+        return _cannot_grow(folder)  # a quota, or a file next to the database that could not grow
     return code == sqlite3.SQLITE_FULL
 
 
 def _cannot_grow(folder: Path) -> bool:
-    """Try to write 256 KiB."""
+    """Whether writing 256 KiB fails for lack of space."""
     probe = folder / "room.tmp"
     try:
         descriptor = os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
@@ -516,7 +514,7 @@ def _allocate(file: RawIOBase, size: int) -> None:
 
 
 def _free_pages(connection: sqlite3.Connection) -> int:
-    """Bytes of the database that it uses before it grows."""
+    """Bytes of unused pages in the database."""
     (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
     return int(pages) * schema.PAGE_BYTES
 

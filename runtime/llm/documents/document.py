@@ -1,4 +1,4 @@
-"""The values and errors that pass in and out of the document store; plain data, no NumPy."""
+"""Documents, search results and errors of the document store; plain data without NumPy."""
 
 import hashlib
 import json
@@ -9,31 +9,31 @@ from typing import Final, NamedTuple
 from runtime.web.errors import ApiError, TooLarge
 
 WIDTH: Final = 384
-"""Numbers of every vector in the store."""
+"""Dimensions of every vector in the store."""
 VECTOR_BYTES: Final = 4 * WIDTH
 LESSON: Final = "lesson"
-"""The ``kind`` in the metadata of a document that is a passage of a course."""
+"""The ``kind`` in the metadata of a passage of a course."""
 
 Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class NewDocument:
-    """A document ready to be stored: its chunks and their vectors."""
+    """A document to store, with its chunks and their vectors."""
 
     id: str
     model: str
-    """Id of the embedding model that made the vectors."""
+    """Id of the embedding model of the vectors."""
     texts: tuple[str, ...]
     """The chunks in order; at least one."""
     vectors: bytes
     """Unit vectors, little-endian float32, ``len(texts) * VECTOR_BYTES`` bytes."""
     metadata: str | None = None
-    """JSON text; None: there is none."""
+    """JSON text or None."""
     digest: str = ""
-    """SHA-256, lower-case hex, of what was sent: an equal one means an unchanged document."""
+    """SHA-256 in lower-case hex, from `hash_document`: equal digests mean an unchanged document."""
     chars: int = 0
-    """Characters of the whole text."""
+    """Characters of the original text."""
 
 
 @dataclass(frozen=True)
@@ -54,29 +54,29 @@ class Page(NamedTuple):
 
     documents: tuple[DocumentInfo, ...]
     more: bool
-    """Whether more documents follow the last."""
+    """Whether more documents follow the last one."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """Which chunks a search may return; the default admits all."""
+    """Which chunks a search may return; by default all."""
 
     document_ids: frozenset[str] | None = None
     """None: any document."""
     equal: Mapping[str, Scalar] = field(default_factory=dict)
-    """Top-level keys of the metadata and the JSON values that they must have."""
+    """Top-level metadata keys and the JSON values that they must have."""
     min_score: float | None = None
     """Cosine similarity, -1 to 1."""
 
     @property
     def narrows(self) -> bool:
-        """Whether only some documents are eligible."""
+        """Whether some documents are excluded."""
         return self.document_ids is not None or bool(self.equal)
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk in the answer to a search."""
+    """A chunk in the result of a search."""
 
     document_id: str
     chunk_index: int
@@ -87,7 +87,7 @@ class Hit:
 
 
 class TenantInfo(NamedTuple):
-    """How much a tenant has stored."""
+    """A tenant and how much it has stored."""
 
     tenant: str
     documents: int
@@ -95,14 +95,14 @@ class TenantInfo(NamedTuple):
 
 
 class StoreFull(ApiError):
-    """The disk has no room for the write; nothing was changed and reads go on."""
+    """The disk has no room for the write; nothing was changed, and reads still work."""
 
     status, code = 503, "disk_full"
 
     def __init__(self, needed: int | None = None, free: int | None = None, kept: int = 0) -> None:
-        """*needed* and *free* are bytes, None if unknown; *kept* of them are for deletes."""
-        facts = [] if needed is None else [f"the write takes about {_format_bytes(needed)}"]
-        facts += [f"{_format_bytes(kept)} are kept for deletes"] if kept else []
+        """*needed* and *free* are bytes, None if unknown; *kept* bytes are reserved for deletes."""
+        facts = [] if needed is None else [f"the write needs about {_format_bytes(needed)}"]
+        facts += [f"{_format_bytes(kept)} are reserved for deletes"] if kept else []
         facts += [] if free is None else [f"{_format_bytes(max(0, free))} are free"]
         super().__init__(
             f"the disk is full{': ' if facts else ''}{', '.join(facts)}; nothing was changed,"
@@ -112,7 +112,7 @@ class StoreFull(ApiError):
 
 
 class StoreLimit(TooLarge):
-    """The write would take the store over one of its caps; nothing was changed."""
+    """The write would exceed a limit of the store; nothing was changed."""
 
 
 class StoreFailed(ApiError):
@@ -125,14 +125,14 @@ class StoreFailed(ApiError):
 
 
 class StoreUnusable(Exception):
-    """The store cannot be opened and its file was left as it was; the text says why."""
+    """The store cannot be opened and its file was left unchanged; the text says why."""
 
 
-def heading_of(metadata: object) -> str:
-    """The title of a lesson's passage, on one line; empty for any other document.
+def read_heading(metadata: object) -> str:
+    """The title of a lesson's passage, on one line; empty for other documents.
 
-    It is embedded in front of each chunk: a passage seldom repeats the words of its title, and
-    people search by titles.
+    It is embedded in front of each chunk, because passages seldom repeat the words of their title
+    and people search by titles.
     """
     if not isinstance(metadata, Mapping) or metadata.get("kind") != LESSON:
         return ""
@@ -140,22 +140,22 @@ def heading_of(metadata: object) -> str:
     return " ".join(title.split()) if isinstance(title, str) else ""
 
 
-def metadata_text(metadata: object) -> str | None:
-    """The JSON text under which metadata is stored; None for none.
+def dump_metadata(metadata: object) -> str | None:
+    """The JSON text of metadata; None for none.
 
-    Raises ValueError for a number that JSON cannot hold.
+    Raises ValueError for a number that JSON cannot represent.
     """
     if metadata is None:
         return None
     return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def digest_of(text: str, metadata: str | None, model: str, heading: str = "") -> str:
-    """SHA-256, lower-case hex, of a document: its text, the JSON text of its metadata, its model.
+def hash_document(text: str, metadata: str | None, model: str, heading: str = "") -> str:
+    """SHA-256 in lower-case hex over a document's text, the JSON text of its metadata and model.
 
-    Tells whether a document has changed since it was stored. A *heading* is part of it only where
-    the vectors contain one. Each part is preceded by its length, so that no two documents share
-    their bytes.
+    It shows whether a document has changed since it was stored. A *heading* is included only if the
+    vectors contain it. Each part is preceded by its length, so that different documents never hash
+    the same bytes.
     """
     digest = hashlib.sha256()
     for part in (text, metadata or "", model, *([heading] if heading else [])):

@@ -1,4 +1,4 @@
-"""The files of large indexes: only a cache, used when their checksum is the one on record."""
+"""Files of large indexes: a cache that is used if its checksum matches the recorded one."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ _PIECE: Final = 1 << 20
 
 
 class IndexFiles:
-    """A folder with a file a collection; names hold numbers only, nothing of a tenant.
+    """A folder with a file per collection; the names are numbers and reveal no tenant.
 
     All methods block on the disk.
     """
@@ -25,7 +25,7 @@ class IndexFiles:
         self._folder = folder
 
     def write(self, collection: int, generation: int, save: Callable[[Path], None]) -> bytes:
-        """Let *save* write a file and put it in place, whole or not at all; returns its digest.
+        """Have *save* write a file, move it into place atomically and return its digest.
 
         Raises what *save* raises, and OSError.
         """
@@ -41,36 +41,36 @@ class IndexFiles:
         return digest
 
     def find(self, collection: int, generation: int, digest: bytes) -> Path | None:
-        """The file as it was written; None where it is missing, unreadable or different."""
+        """The file if it is unchanged; None if it is missing, unreadable or different."""
         path = self._path(collection, generation)
         try:
             same = _digest(path) == digest
         except FileNotFoundError:
             return None
         except OSError:
-            log.warning("an index file cannot be read; the index is built anew", exc_info=True)
+            log.warning("an index file cannot be read; the index is rebuilt", exc_info=True)
             return None
         if not same:
-            log.warning("an index file is damaged; the index is built anew")
+            log.warning("an index file is damaged; the index is rebuilt")
         return path if same else None
 
     def remove(self, collection: int, keep: int | None = None) -> None:
-        """Delete the files of a collection but the one of generation *keep*."""
-        for path in self._listed():
+        """Delete the files of a collection except that of generation *keep*."""
+        for path in self._list_files():
             if path.name.startswith(f"{collection}-") and path != self._path(collection, keep):
                 _unlink(path)
 
     def sweep(self, recorded: Iterable[tuple[int, int]]) -> None:
-        """Delete all but the files of these collections and generations."""
+        """Delete all files except those of the recorded collections and generations."""
         kept = {self._path(*names) for names in recorded}
-        for path in self._listed():
+        for path in self._list_files():
             if path not in kept:
                 _unlink(path)
 
     def nbytes(self) -> int:
-        """What all files take."""
+        """Total size of the files."""
         total = 0
-        for path in self._listed():
+        for path in self._list_files():
             with contextlib.suppress(OSError):
                 total += path.stat().st_size
         return total
@@ -78,7 +78,7 @@ class IndexFiles:
     def _path(self, collection: int, generation: int | None) -> Path:
         return self._folder / f"{collection}-{generation}.hnsw"
 
-    def _listed(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         try:
             return [path for path in self._folder.iterdir() if path.suffix in (".hnsw", ".tmp")]
         except OSError:

@@ -1,4 +1,4 @@
-"""The tables of the document store: how a database is made, checked and brought up to date."""
+"""The tables of the document store: creating, checking and migrating a database."""
 
 import contextlib
 import logging
@@ -18,15 +18,15 @@ APPLICATION: Final = 0x50444F43
 """Marks the file as one of this store (``PDOC``)."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_MS: Final = 5_000
-"""How long a statement waits for another program that has the file open."""
+"""How long a statement waits for another program that locks the file."""
 CHECKED_BYTES: Final = 64 << 20
-"""A database up to this size is checked page by page when it is opened (about 0.3 s at most)."""
+"""Databases up to this size are checked page by page when opened (at most about 0.3 s)."""
 
-# When SQLite balances a tree it may leave old copies of moved rows in the unused part of a page,
-# and `secure_delete` does not reach those. Only what lies in overflow pages is never moved. A row
-# keeps at most 989 bytes outside them with pages of this size, and the vector in front of text and
-# metadata is longer than that: so no deleted text survives. (Measured: with pages of 4096 bytes
-# a fifth of the checkpoints after deletes still held deleted words, with 1024 none.)
+# When SQLite balances a tree, it may leave old copies of moved rows in the unused part of a page,
+# where `secure_delete` does not reach them. Only the content of overflow pages is never moved. With
+# pages of this size, a row keeps at most 989 bytes outside of overflow pages, and the vector before
+# text and metadata is longer than that, so no deleted text survives. (Measured: with pages of 4096
+# bytes, a fifth of the checkpoints after deletes still contained deleted words; with 1024, none.)
 PAGE_BYTES: Final = 1024
 _CHECKPOINT_PAGES: Final = (4 << 20) // PAGE_BYTES
 
@@ -75,7 +75,7 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE INDEX chunks_of_collection ON chunks (collection);
 """
-# Metadata is in the row of the document's first chunk only: once a document, behind a vector.
+# Metadata is stored once per document: in the row of its first chunk, after the vector.
 
 _MOVE: Final = """
 DELETE FROM documents WHERE tenant = :old
@@ -97,30 +97,30 @@ DELETE FROM collections WHERE chunks = 0;
 UPDATE totals SET tenants = (SELECT count(*) FROM tenants),
     documents = (SELECT count(*) FROM documents), chunks = (SELECT count(*) FROM chunks)
 """
-"""Gives the documents of one tenant to another one, which keeps those that it has."""
+"""Moves the documents of a tenant to another one, whose own documents take precedence."""
 
 MIGRATIONS: Final = (_FIRST,)
-"""Script n leads from ``user_version`` n to n + 1."""
+"""Script n migrates from ``user_version`` n to n + 1."""
 
 
 def _open_for_writing(path: Path) -> sqlite3.Connection:
-    """The connection for writes; one a database."""
+    """Open the only connection for writes."""
     connection = _connect(path.absolute().as_uri())
     for setting in (
-        f"page_size = {PAGE_BYTES}",  # of a new database; no effect on another
+        f"page_size = {PAGE_BYTES}",  # only affects a new database
         "journal_mode = WAL",
         "synchronous = FULL",
         f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
         "secure_delete = ON",
         "foreign_keys = ON",
-        "temp_store = MEMORY",  # no text in files of other folders
+        "temp_store = MEMORY",  # no text in temporary files
     ):
         connection.execute(f"PRAGMA {setting}")
     return connection
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, for a database that `open_database` has prepared."""
+    """Open a read-only connection to a database that `open_database` has prepared."""
     connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
@@ -128,7 +128,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """The database stands still for the reads of the block."""
+    """Give the reads of the block a consistent view of the database."""
     connection.execute("BEGIN")
     try:
         yield
@@ -138,7 +138,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing: commits at the end, and takes everything back after any exception."""
+    """Commit at the end of the block, or roll back after any exception."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -151,17 +151,17 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """SQLite's result code without its extension; 0: the error did not come from SQLite."""
+    """SQLite's result code without its extension; 0 if the error is not from SQLite."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF
 
 
 def open_database(folder: Path) -> tuple[sqlite3.Connection, str | None]:
-    """Open the database of *folder* for writing, creating or migrating it as needed.
+    """Open the database in *folder* for writing, creating or migrating it as needed.
 
-    The second value is the name under which a damaged database was put aside; None: none was.
-    Raises `StoreUnusable` where the folder cannot be written or the file belongs to another program
-    or a newer version of this one: such a file is left as it is.
+    The second value is the name under which a damaged database was set aside, or None. Raises
+    `StoreUnusable` if the folder is not writable or the file belongs to another program or a newer
+    version of this one; such a file is left unchanged.
     """
     path = folder / DATABASE
     try:
@@ -172,8 +172,8 @@ def open_database(folder: Path) -> tuple[sqlite3.Connection, str | None]:
         except sqlite3.DatabaseError as error:
             if primary_code(error) not in _DAMAGED:
                 raise
-        aside = _put_aside(path)
-        log.error("the document database is damaged; it was put aside as %s", aside)
+        aside = _set_aside(path)
+        log.error("the document database is damaged; it was set aside as %s", aside)
         return _prepare(path), aside
     except (OSError, sqlite3.Error) as error:
         raise StoreUnusable(f"the documents folder cannot be used: {error}") from error
@@ -186,7 +186,7 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Look at the version in the head of the file before SQLite writes anything."""
+    """Check the version in the file's header before SQLite writes anything."""
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -201,7 +201,7 @@ def _refuse_version(version: int, application: int) -> None:
         raise StoreUnusable(f"{DATABASE} belongs to another program")
     if version > len(MIGRATIONS):
         raise StoreUnusable(
-            f"{DATABASE} is of a newer version ({version}) than this server knows"
+            f"{DATABASE} has a newer version ({version}) than this server supports"
             f" ({len(MIGRATIONS)})"
         )
 
@@ -242,21 +242,21 @@ def _check(connection: sqlite3.Connection) -> None:
         raise error
 
 
-def _put_aside(path: Path) -> str:
+def _set_aside(path: Path) -> str:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     names = [
         f"{path.name}.corrupt-{stamp}",
         *(f"{path.name}.corrupt-{stamp}-{n}" for n in range(9)),
     ]
     aside = next(name for name in names if not path.with_name(name).exists())
-    for end in ("-wal", "-shm", ""):  # the database last: until then the next start tries again
+    for end in ("-wal", "-shm", ""):  # the database last: until then, the next start retries
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + end).rename(path.with_name(aside + end))
     return aside
 
 
 def _adopt_nameless_tenant(connection: sqlite3.Connection) -> None:
-    """Move the documents of the tenant with no name to the anonymous one, which keeps its own."""
+    """Move the documents of the tenant without a name to the anonymous one, which keeps its own."""
     row = connection.execute("SELECT id FROM tenants WHERE name = ''").fetchone()
     if row is None:
         return

@@ -1,6 +1,6 @@
-"""Answers searches, from an index in memory where it can, else from the rows: equally well.
+"""Answer searches from an index in memory if possible, else from the rows, equally well.
 
-Loads NumPy and usearch, which the rest of the store does without.
+Loads NumPy and usearch, which the rest of the store does not need.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from runtime.llm.documents import rows
+from runtime.llm.documents import sql
 from runtime.llm.documents.database import Database, Threads
 from runtime.llm.documents.document import Hit, Where
 from runtime.llm.documents.files import IndexFiles
-from runtime.llm.documents.rows import Change
 from runtime.llm.documents.schema import snapshot
+from runtime.llm.documents.sql import Change
 from runtime.llm.documents.vectors import (
     KIND,
     Best,
@@ -27,8 +27,8 @@ from runtime.llm.documents.vectors import (
     HnswIndex,
     Matrix,
     Near,
-    matrix,
-    scores,
+    parse_vectors,
+    score_rows,
 )
 from runtime.web.errors import TooMany
 
@@ -38,34 +38,33 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ALIKE: Final = 1e-6
-"""Scores that differ by less may be in a different order in a graph, or be left out by it."""
+"""Scores closer than this may be swapped or omitted by a graph."""
 TRIES: Final = 4
-"""Attempts to search an index that writes overtake, before the rows are searched instead."""
+"""Attempts to search an index that writes keep overtaking, before the rows are searched."""
 NOTE_S: Final = 0.003
-"""Time for a commit to be noted that a search has already seen in the database."""
+"""Time for a commit to be noted after a search has seen it in the database."""
 PATIENCE_S: Final = 0.25
-"""How long a search waits for another use of its index: longer than reading the largest exact one
+"""How long a search waits for its index to be free: longer than reading the largest exact index
 takes (70 ms)."""
 REST_S: Final = 30.0
-"""After an index failed no other is begun for this long; searches read the rows."""
+"""After an index failed, searches read the rows for this long."""
 INLINE: Final = 64
-"""Chunks at most that are checked at once, or added to a graph by a search; more are left to the
-background."""
+"""Maximum chunks that a search adds to a graph; more are left to the background."""
 MAX_WASTED: Final = 0.25
-"""A graph with a larger share of removed vectors is rebuilt."""
+"""A graph with a larger fraction of removed vectors is rebuilt."""
 _FAILURES: Final = (sqlite3.Error, OSError, RuntimeError, MemoryError, ValueError)
 
 
 class Stopped(Exception):
-    """The store closes; the work was not finished."""
+    """The store is closing; the work was not finished."""
 
 
 class Unanswerable(Exception):
-    """The index cannot tell the best chunks now; the rows can."""
+    """The index cannot determine the best chunks now; the rows can."""
 
 
 class IndexFailed(Exception):
-    """The index of a collection failed; the cause says how."""
+    """The index of a collection failed; see the cause."""
 
     def __init__(self, collection: int) -> None:
         super().__init__(collection)
@@ -73,18 +72,18 @@ class IndexFailed(Exception):
 
 
 class LiveIndex:
-    """The index of one collection: exact while it is small, a graph when it is large.
+    """The index of a collection: exact while it is small, a graph when it is large.
 
-    Commits are noted by their ids and applied before the next search. Methods but `note` run in
-    threads.
+    Commits are noted by their ids and applied before the next search. All methods except `note` run
+    in threads.
     """
 
     def __init__(self, collection: int, exact_max: int) -> None:
         self.collection = collection
         self.generation = 0
-        """Of the collection as the index has it."""
+        """The generation of the collection that the index reflects."""
         self.held = 0
-        """Bytes of memory that are accounted for it."""
+        """Bytes of memory counted for it."""
         self._exact_max = exact_max
         self._inner: ExactIndex | HnswIndex | None = None
         self._saved: int | None = None
@@ -94,7 +93,7 @@ class LiveIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory, near enough."""
+        """Approximate bytes of memory."""
         return self._inner.nbytes if self._inner else 0
 
     @property
@@ -104,12 +103,12 @@ class LiveIndex:
 
     @property
     def lags(self) -> bool:
-        """Whether a graph has more to add than a search may."""
+        """Whether a graph must add more chunks than a search may."""
         return self.graph is not None and sum(len(c.added) for c in self._pending) > INLINE
 
     @property
     def outgrown(self) -> bool:
-        """Whether the other kind, or a new graph, would serve better."""
+        """Whether the other kind of index, or a new graph, would be better."""
         if self._inner is None:
             return False
         if isinstance(self._inner, ExactIndex):
@@ -117,19 +116,18 @@ class LiveIndex:
         return self._inner.wasted > MAX_WASTED
 
     def note(self, change: Change) -> None:
-        """Note a commit; called in the order of the commits."""
+        """Note a commit; must be called in the order of commits."""
         self._pending.append(change)
 
     def build(
         self, connection: sqlite3.Connection, files: IndexFiles, go_on: Callable[[], None]
     ) -> bool:
-        """Read the index from its file or the rows; False: it is gone.
+        """Read the index from its file or the rows; return False if the collection is gone.
 
-        Not from a snapshot, which would keep deleted text in the log for as long as this takes:
-        what is committed meanwhile is noted, and applied afterwards. *go_on* is called between
-        steps; what it raises is passed on.
+        It does not use a snapshot, which would keep deleted text in the log meanwhile; concurrent
+        commits are noted and applied afterwards. *go_on* is called between steps and may raise.
         """
-        now = rows.collection(connection, self.collection)
+        now = sql.read_collection(connection, self.collection)
         if now is None:
             return False
         if not self._read_file(files, now):
@@ -138,12 +136,12 @@ class LiveIndex:
         return True
 
     def catch_up(self, connection: sqlite3.Connection, go_on: Callable[[], None]) -> None:
-        """Apply all that was noted; outside of a transaction."""
+        """Apply all noted commits, outside of a transaction."""
         with self._lock:
             self._catch_up(connection, None, go_on)
 
     def save(self, files: IndexFiles) -> tuple[int, bytes] | None:
-        """Write the file of a graph that has changed: its generation and digest; else None."""
+        """Write the file of a changed graph; return its generation and digest, else None."""
         with self._lock:
             graph = self.graph
             if graph is None or self._saved == self.generation:
@@ -153,18 +151,18 @@ class LiveIndex:
             return self.generation, digest
 
     def search(
-        self, connection: sqlite3.Connection, now: rows.Collection, query: Matrix, k: int
+        self, connection: sqlite3.Connection, now: sql.Collection, query: Matrix, k: int
     ) -> list[tuple[int, float]] | None:
-        """Chunks and their scores, the *k* best and their equals among them.
+        """Return chunks with their score_rows, including the *k* best and their ties.
 
-        *connection* must be in a snapshot, in which the collection is as in *now*. None: a commit
-        that is in it has not been noted yet, or one that is not in it has been applied. Raises
+        *connection* must be in a snapshot in which the collection is as in *now*. Returns None if
+        a commit of the snapshot has not been noted yet, or a later one has been applied. Raises
         `Unanswerable`.
         """
         if not self._lock.acquire(timeout=PATIENCE_S):
             raise Unanswerable
         try:
-            if self._inner is None:  # a small one: reading it takes as long as scanning it
+            if self._inner is None:  # a small collection: reading it takes as long as scanning it
                 self._read_rows(ExactIndex(), connection, now, lambda: None)
             self._catch_up(connection, now.generation, lambda: None)
             if self.generation != now.generation:
@@ -173,13 +171,13 @@ class LiveIndex:
                 assert isinstance(self._inner, ExactIndex)
                 best = self._inner.best(query, k)
                 return list(zip(best.ids.tolist(), best.scores.tolist(), strict=True))
-            near = self.graph.near(query, k)
+            near = self.graph.find_near(query, k)
         finally:
             self._lock.release()
         return _rescore(connection, self.collection, near, query, k)
 
-    def _read_file(self, files: IndexFiles, now: rows.Collection) -> bool:
-        """Load the graph's file where it is of this generation and of this software."""
+    def _read_file(self, files: IndexFiles, now: sql.Collection) -> bool:
+        """Load the graph's file if it is of this generation and format."""
         if now.chunks <= self._exact_max or now.file_format != KIND or not now.file_digest:
             return False
         if now.file_generation != now.generation:
@@ -195,20 +193,20 @@ class LiveIndex:
         self,
         inner: ExactIndex | HnswIndex,
         connection: sqlite3.Connection,
-        now: rows.Collection,
+        now: sql.Collection,
         go_on: Callable[[], None],
     ) -> None:
-        for block in rows.all_vectors(connection, self.collection):
+        for block in sql.read_all_vectors(connection, self.collection):
             go_on()
-            inner.add(block.ids, matrix(block.vectors))
+            inner.add(block.ids, parse_vectors(block.vectors))
         self._inner, self.generation = inner, now.generation
 
     def _catch_up(
         self, connection: sqlite3.Connection, until: int | None, go_on: Callable[[], None]
     ) -> None:
-        """Apply what was noted up to the generation *until*, under the lock.
+        """Apply noted commits up to the generation *until*, under the lock.
 
-        Raises `Unanswerable` for more than a search may add.
+        Raises `Unanswerable` if a search would have to add too many chunks.
         """
         assert self._inner is not None
         pending = [c for c in list(self._pending) if until is None or c.generation <= until]
@@ -222,28 +220,28 @@ class LiveIndex:
             raise Unanswerable
         self._inner.remove(removed)
         new = sorted(added)
-        for at in range(0, len(new), rows.BLOCK):
+        for at in range(0, len(new), sql.BLOCK):
             go_on()
-            block = rows.vectors(connection, self.collection, new[at : at + rows.BLOCK])
-            self._inner.add(block.ids, matrix(block.vectors))
+            block = sql.read_vectors(connection, self.collection, new[at : at + sql.BLOCK])
+            self._inner.add(block.ids, parse_vectors(block.vectors))
         if pending:
             self.generation = max(self.generation, pending[-1].generation)
             del self._pending[: len(pending)]
 
 
 class Answer(NamedTuple):
-    """What a search of an index found."""
+    """The result of searching an index."""
 
     hits: list[Hit] | None
-    """None: no index can tell."""
+    """None if no index can answer."""
     searched: LiveIndex | None = None
-    """The one that was searched."""
-    unindexed: rows.Collection | None = None
-    """The collection, where it has no index."""
+    """The index that was searched."""
+    unindexed: sql.Collection | None = None
+    """The collection if it has no index."""
 
 
 class Search:
-    """Searches of all collections, and at most *max_bytes* of indexes or a single larger one."""
+    """Searches all collections, with at most *max_bytes* of indexes or a single larger one."""
 
     def __init__(
         self,
@@ -263,9 +261,9 @@ class Search:
         self._builder = Threads("document-build", 1, database.connect, background=True)
         self._running = 0
         self._indexes: OrderedDict[int, LiveIndex] = OrderedDict()
-        """By collection, the least recently used first."""
+        """Indexes by collection, the least recently used first."""
         self._unfinished: dict[int, LiveIndex] = {}
-        """Being built, or catching up in the background."""
+        """Indexes that are being built or catching up in the background."""
         self._held = 0
         self._rest_until = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -273,15 +271,15 @@ class Search:
 
     @property
     def nbytes(self) -> int:
-        """Memory of all indexes, near enough."""
+        """Approximate bytes of memory of all indexes."""
         return self._held
 
     def note(self, changes: Iterable[Change]) -> None:
-        """Note a commit; in the order of the commits, and before its caller has the answer."""
+        """Note a commit, in the order of commits and before its caller is answered."""
         for change in changes:
             tables = (self._indexes, self._unfinished)
             indexes = {t[change.collection] for t in tables if change.collection in t}
-            for index in indexes:  # one that catches up is in both tables
+            for index in indexes:  # an index that catches up is in both tables
                 index.note(change)
             if change.gone:
                 self._drop(change.collection)
@@ -290,14 +288,14 @@ class Search:
     async def search(
         self, tenant: str, model: str, query: bytes, k: int, where: Where
     ) -> list[Hit]:
-        """The *k* best eligible chunks, best first; ties by document, then chunk."""
+        """Find the *k* best eligible chunks, best first; ties by document, then chunk."""
         if k < 1:
             return []
-        target = matrix(query)[0]
+        target = parse_vectors(query)[0]
         async with self._database.translating_errors():
             hits = None
             if not where.narrows and time.monotonic() >= self._rest_until:
-                hits = await self._by_index(tenant, model, target, k)
+                hits = await self._try_index(tenant, model, target, k)
             if hits is None:
                 try:
                     hits = await self._run(scan, tenant, model, target, k, where)
@@ -312,7 +310,7 @@ class Search:
             await asyncio.wait(set(self._tasks))
 
     async def close(self) -> None:
-        """Stop builds, and save the graphs that have changed since they were saved."""
+        """Stop builds and save changed graphs."""
         self._stop.set()
         await self.settle()
         for index in self._indexes.values():
@@ -321,8 +319,8 @@ class Search:
         await self._threads.close()
         await self._builder.close()
 
-    async def _by_index(self, tenant: str, model: str, query: Matrix, k: int) -> list[Hit] | None:
-        """None: no index can answer yet or at all."""
+    async def _try_index(self, tenant: str, model: str, query: Matrix, k: int) -> list[Hit] | None:
+        """Search with an index; return None if none can answer."""
         try:
             answer = await self._run(self._search_index, tenant, model, query, k)
             if answer.unindexed and self._begin(answer.unindexed):
@@ -336,8 +334,8 @@ class Search:
             self._maintain(answer.searched)
         return answer.hits
 
-    def _begin(self, collection: rows.Collection) -> bool:
-        """Begin the index of a collection that has none; whether it can be searched at once."""
+    def _begin(self, collection: sql.Collection) -> bool:
+        """Start the index of a collection and return whether it can be searched at once."""
         if collection.chunks > self._exact_max:
             self._rebuild(collection.id)
             return False
@@ -347,11 +345,11 @@ class Search:
     def _search_index(
         self, connection: sqlite3.Connection, tenant: str, model: str, query: Matrix, k: int
     ) -> Answer:
-        """Search the index of a tenant and a model, in a thread. Raises `IndexFailed`."""
+        """Search the index of a tenant and model, in a thread. Raises `IndexFailed`."""
         index = None
         for _ in range(TRIES):
             with snapshot(connection):
-                now = rows.find_collection(connection, tenant, model)
+                now = sql.find_collection(connection, tenant, model)
                 if now is None:
                     return Answer([])
                 index = self._indexes.get(now.id)
@@ -364,7 +362,7 @@ class Search:
                 except _FAILURES as error:
                     raise IndexFailed(now.id) from error
                 if pairs is not None:
-                    return Answer(_hits(connection, pairs, k), index)
+                    return Answer(_load_hits(connection, pairs, k), index)
             time.sleep(NOTE_S)
         return Answer(None, index)
 
@@ -383,11 +381,11 @@ class Search:
             self._running -= 1
 
     def _maintain(self, index: LiveIndex) -> None:
-        """After a use: account for its memory, begin what it needs."""
+        """After a use of an index, update its memory and start a rebuild or catch-up if needed."""
         if self._indexes.get(index.collection) is not index:
             return
         self._indexes.move_to_end(index.collection)
-        self._weigh(index)
+        self._update_memory(index)
         if index.outgrown:
             self._rebuild(index.collection)
         elif index.lags and index.collection not in self._unfinished:
@@ -400,7 +398,7 @@ class Search:
             self._start(self._complete(index, build=True))
 
     async def _complete(self, index: LiveIndex, *, build: bool = False) -> None:
-        """Build an index or let it catch up, then search with it."""
+        """Build an index or let it catch up, then put it to use."""
         try:
             if build and not await self._builder.run(index.build, self._files, self._go_on):
                 return
@@ -410,7 +408,7 @@ class Search:
             if self._unfinished.get(index.collection) is index:
                 self._drop(index.collection, but=index)
                 self._indexes[index.collection] = index
-                self._weigh(index)
+                self._update_memory(index)
         except Stopped:
             log.info("an index was not finished before the store closed")
         except _FAILURES:
@@ -422,23 +420,23 @@ class Search:
                 del self._unfinished[index.collection]
 
     async def _save(self, index: LiveIndex) -> None:
-        """Write the file of a graph that has changed; without it the graph is built again."""
+        """Write the file of a changed graph; without it, the graph is rebuilt after a restart."""
         try:
             saved = await self._builder.run(lambda _: index.save(self._files))
             if saved is None:
                 return
             generation, digest = saved
             async with self._database.exclusive() as writer:
-                there = await writer.run(
-                    rows.record_file, index.collection, generation, digest, KIND
+                recorded = await writer.run(
+                    sql.record_file, index.collection, generation, digest, KIND
                 )
-            keep = generation if there else None
+            keep = generation if recorded else None
             await self._builder.run(lambda _: self._files.remove(index.collection, keep))
         except _FAILURES:
             log.warning("an index file cannot be written", exc_info=True)
 
-    def _weigh(self, index: LiveIndex) -> None:
-        """Account for an index's memory, and drop others where it is too much."""
+    def _update_memory(self, index: LiveIndex) -> None:
+        """Update the memory of an index and drop others if the total is too large."""
         now = index.nbytes
         self._held += now - index.held
         index.held = now
@@ -469,27 +467,31 @@ class Search:
 def scan(
     connection: sqlite3.Connection, tenant: str, model: str, query: Matrix, k: int, where: Where
 ) -> list[Hit]:
-    """Compare all eligible chunks with the query, block by block, on a snapshot."""
+    """Compare all eligible chunks with the query, block by block, in a snapshot."""
     with snapshot(connection):
-        collection = rows.find_collection(connection, tenant, model)
+        collection = sql.find_collection(connection, tenant, model)
         if collection is None:
             return []
         best = Best(query, k)
-        for block in rows.eligible_vectors(connection, collection.id, where):
-            best.push(np.asarray(block.ids, np.int64), matrix(block.vectors))
-        return _hits(connection, list(zip(best.ids.tolist(), best.scores.tolist(), strict=True)), k)
+        for block in sql.read_eligible_vectors(connection, collection.id, where):
+            best.push(np.asarray(block.ids, np.int64), parse_vectors(block.vectors))
+        return _load_hits(
+            connection, list(zip(best.ids.tolist(), best.scores.tolist(), strict=True)), k
+        )
 
 
 def _rescore(
     connection: sqlite3.Connection, collection: int, near: Near, query: Matrix, k: int
 ) -> list[tuple[int, float]]:
-    """The chunks of a graph's answer that may be of the *k* best, scored in full precision.
+    """Rescore the chunks of a graph's answer that may be among the *k* best, in full precision.
 
-    Raises `Unanswerable` where others that are as good may be missing from the answer.
+    Raises `Unanswerable` if equally good chunks may be missing from the answer.
     """
     groups = {group[0]: group for group in near.groups}
-    block = rows.vectors(connection, collection, groups)
-    score_of = dict(zip(block.ids, scores(matrix(block.vectors), query).tolist(), strict=True))
+    block = sql.read_vectors(connection, collection, groups)
+    score_of = dict(
+        zip(block.ids, score_rows(parse_vectors(block.vectors), query).tolist(), strict=True)
+    )
     pairs: list[tuple[int, float]] = []
     last = 2.0
     for first in sorted(score_of, key=score_of.__getitem__, reverse=True):
@@ -497,22 +499,24 @@ def _rescore(
             break
         last = score_of[first]
         pairs += [(id_, last) for id_ in groups[first]]
-    # What was left out for its rough score is worse than the last, so nothing equal is missing.
+    # Chunks omitted for their rough score are worse than the last one, so no tie is missing.
     doubtful = not near.cut and last - min(score_of.values(), default=0.0) <= ALIKE
     if not near.complete and (len(pairs) < k or doubtful):
         raise Unanswerable
     return pairs
 
 
-def _hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:
-    """The *k* best of the chunks with their texts, best first; ties by document, then chunk."""
+def _load_hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:
+    """Load the *k* best chunks, best first; ties are ordered by document, then chunk."""
     score_of = dict(pairs)
     if len(pairs) <= k:
-        chosen = rows.chunks(connection, score_of, k)
+        chosen = sql.read_chunks(connection, score_of, k)
     else:
         last = sorted(score_of.values(), reverse=True)[k - 1]
         above = [id_ for id_, score in pairs if score > last]
         tied = [id_ for id_, score in pairs if score == last]
-        chosen = rows.chunks(connection, above, k) + rows.chunks(connection, tied, k - len(above))
+        chosen = sql.read_chunks(connection, above, k) + sql.read_chunks(
+            connection, tied, k - len(above)
+        )
     hits = [Hit(c.document, c.number, c.text, score_of[c.id], c.metadata) for c in chosen]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document_id, hit.chunk_index))

@@ -1,4 +1,4 @@
-"""Vectors as arrays: how they are scored, compared one by one, and found in a graph."""
+"""Vectors as arrays: scoring, exact search and graph search."""
 
 import hashlib
 import struct
@@ -18,42 +18,42 @@ Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 
 MARGIN: Final = 1e-4
-"""More than the rounding of a product in single precision can move a score."""
+"""Larger than the rounding error of a score in single precision."""
 CONNECTIVITY: Final = 16
 EXPANSION_ADD: Final = 128
 EXPANSION_SEARCH: Final = 128
-"""The time of a search grows with it. Recall@10 of 100,000 clustered vectors: 0.973 with 64, 0.990
-with this, 0.997 with 256; with clusters as narrow as in `bench.documents`, 1.000 with each."""
+"""Search time grows with it. Recall@10 of 100,000 clustered vectors: 0.973 with 64, 0.990 with
+this, 0.997 with 256; with clusters as narrow as in `bench.documents`, 1.000 with each."""
 KIND: Final = f"usearch {usearch.__version__} ip f16 {WIDTH} {CONNECTIVITY} {EXPANSION_ADD} keys 1"
-"""What a graph's file must have been written by to be read."""
+"""Format of a graph's file; only files of the same format are read."""
 BLUR: Final = 0.0025
-"""More than the difference of two scores may change in half precision: that rounds each number by
-at most 2^-11 of it, so a product of unit vectors by 2^-10."""
+"""Larger than the change of a score difference in half precision, which rounds each number by at
+most 2^-11 of it, and so a product of unit vectors by 2^-10."""
 _BESIDE: Final = 32
-"""Neighbours that are taken from a graph beside twice as many as are wanted."""
+"""A graph is searched for twice the wanted neighbours plus this many."""
 _STORED: Final = np.dtype("<f4")
 _SLICE: Final = 4096
 _LOWEST: Final = np.float32(-2.0)
 _YOUNG: Final = 4_096
-"""Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
-at the same time do not see each other, and a few are never found (measured: 1 of 2,500)."""
+"""Up to this size chunks are added one by one, later on all cores: chunks that enter a small graph
+concurrently do not see each other, and a few are never found (measured: 1 of 2,500)."""
 _CHUNK_BYTES: Final = 320
-"""Memory of one chunk in the tables of a graph, near enough."""
+"""Approximate memory of a chunk in the tables of a graph."""
 _FOOT: Final = struct.Struct("<Q")
 
 
-def matrix(data: bytes) -> Matrix:
-    """The vectors in *data*, one a row; raises ValueError for bytes that are not whole vectors."""
+def parse_vectors(data: bytes) -> Matrix:
+    """Parse vectors, one per row. Raises ValueError unless the bytes are whole vectors."""
     if len(data) % VECTOR_BYTES:
         raise ValueError(f"a vector has {VECTOR_BYTES} bytes")
     return np.frombuffer(data, _STORED).reshape(-1, WIDTH).astype(np.float32, copy=False)
 
 
-def scores(rows: Matrix, query: Matrix) -> Scores:
+def score_rows(rows: Matrix, query: Matrix) -> Scores:
     """Cosines of unit vectors with the query, -1 to 1.
 
-    Summed row by row in double precision: equal vectors have equal scores wherever they stand,
-    which a matrix product does not promise.
+    Each row is summed in double precision: equal vectors have equal scores in any position, which
+    a parse_vectors product does not guarantee.
     """
     wide = query.astype(np.float64)
     parts = [(rows[at : at + _SLICE] * wide).sum(axis=1) for at in range(0, len(rows), _SLICE)]
@@ -62,13 +62,13 @@ def scores(rows: Matrix, query: Matrix) -> Scores:
 
 
 class Best:
-    """The *k* best of all that is pushed, and those that are as good as the last of them."""
+    """Collects the *k* best chunks of all that are pushed, and ties with the last of them."""
 
     def __init__(self, query: Matrix, k: int) -> None:
         self._query = query
         self._k = k
         self.ids: Ids = np.zeros(0, np.int64)
-        """In no order."""
+        """Unordered."""
         self.scores: Scores = np.zeros(0, np.float32)
 
     def push(self, ids: Ids, rows: Matrix) -> None:
@@ -78,12 +78,12 @@ class Best:
         floor = max(self._last(rough), self._last(self.scores), _LOWEST) - MARGIN
         near = np.flatnonzero(rough >= floor)
         self.ids = np.concatenate((self.ids, ids[near]))
-        self.scores = np.concatenate((self.scores, scores(rows[near], self._query)))
+        self.scores = np.concatenate((self.scores, score_rows(rows[near], self._query)))
         keep = self.scores >= self._last(self.scores)
         self.ids, self.scores = self.ids[keep], self.scores[keep]
 
     def _last(self, values: Scores) -> np.float32:
-        """The k-th best value; the lowest of all while there are fewer."""
+        """The k-th best value, or the lowest possible one if there are fewer."""
         if len(values) < self._k:
             return _LOWEST
         at = len(values) - self._k
@@ -92,7 +92,7 @@ class Best:
 
 
 class ExactIndex:
-    """Vectors in one matrix, all of which are compared."""
+    """Exact search: vectors in a parse_vectors, all of which are compared."""
 
     def __init__(self) -> None:
         self._ids: Ids = np.zeros(0, np.int64)
@@ -103,46 +103,46 @@ class ExactIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory, near enough."""
+        """Approximate bytes of memory."""
         return self._rows.nbytes + self._ids.nbytes
 
     def add(self, ids: Sequence[int], rows: Matrix) -> None:
-        """Add chunks; one that is there already stays as it is."""
-        given, first = np.unique(np.asarray(ids, np.int64), return_index=True)
-        new = first[~np.isin(given, self._ids)]
+        """Add chunks; those already present are unchanged."""
+        distinct, first = np.unique(np.asarray(ids, np.int64), return_index=True)
+        new = first[~np.isin(distinct, self._ids)]
         if len(new):
             self._ids = np.concatenate((self._ids, np.asarray(ids, np.int64)[new]))
             self._rows = np.concatenate((self._rows, rows[new]))
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Remove chunks; one that is not there is ignored."""
+        """Remove chunks; unknown ones are ignored."""
         if gone := list(ids):
             keep = ~np.isin(self._ids, gone)
             self._ids, self._rows = self._ids[keep], self._rows[keep]
 
     def best(self, query: Matrix, k: int) -> Best:
-        """The *k* best chunks, and those that are as good as the last of them."""
+        """Find the *k* best chunks and the ties with the last of them."""
         best = Best(query, k)
         best.push(self._ids, self._rows)
         return best
 
 
 class Near(NamedTuple):
-    """What a graph search returns: groups of chunks that share a vector, the best ones first."""
+    """Result of a graph search: groups of chunks that share a vector, best first."""
 
     groups: list[tuple[int, ...]]
     cut: bool
-    """Whether others were found, which cannot be among the best."""
+    """Whether further matches were omitted because they cannot be among the best."""
     complete: bool
-    """Whether these and the others are all the vectors that there are."""
+    """Whether the matches, including omitted ones, are all vectors of the graph."""
 
 
 class HnswIndex:
     """Approximate search in a graph (HNSW) of half-precision vectors, for many chunks.
 
-    A graph of many equal points leads nowhere, so each vector is in it once: its key is a hash of
-    the vector, under which all chunks that have it are listed. Half precision blurs close scores,
-    so its answers are to be scored again.
+    A graph of many equal points cannot be navigated, so each distinct vector is in it once, under a
+    key that is a hash of the vector and lists all its chunks. Half precision blurs close scores, so
+    the results must be rescored.
     """
 
     def __init__(self) -> None:
@@ -156,10 +156,10 @@ class HnswIndex:
         )
         self._key_of: dict[int, int] = {}
         self._chunks: dict[int, list[int]] = {}
-        """The chunks that have the vector of a key."""
+        """Chunks by the key of their vector."""
         self._removed = 0
         self._measured = -1
-        """Size of the graph whose memory is `_graph_bytes`."""
+        """Size of the graph when `_graph_bytes` was measured."""
         self._graph_bytes = 0
 
     def __len__(self) -> int:
@@ -167,28 +167,28 @@ class HnswIndex:
 
     @property
     def nodes(self) -> int:
-        """How many different vectors there are."""
+        """Number of distinct vectors."""
         return len(self._chunks)
 
     @property
     def nbytes(self) -> int:
-        """Memory, near enough."""
-        if self._measured != self._graph.size:  # which is known at once, unlike the memory
+        """Approximate bytes of memory."""
+        if self._measured != self._graph.size:  # cheap to read, unlike the memory
             self._measured = self._graph.size
             self._graph_bytes = int(self._graph.memory_usage)
         return self._graph_bytes + _CHUNK_BYTES * len(self)
 
     @property
     def wasted(self) -> float:
-        """Removed vectors as a share of all that were put in since the graph was built."""
+        """Fraction of removed vectors among all vectors added since the graph was built."""
         return self._removed / max(1, self._removed + self.nodes)
 
     def ids(self) -> Ids:
-        """All chunks in it."""
+        """All chunk ids in the graph."""
         return np.fromiter(self._key_of, np.int64, len(self))
 
     def add(self, ids: Sequence[int], rows: Matrix) -> None:
-        """Add chunks; one that is there already stays as it is."""
+        """Add chunks; those already present are unchanged."""
         one_by_one = self.nodes < _YOUNG
         new: dict[int, int] = {}
         for at, (id_, row) in enumerate(zip(ids, rows, strict=True)):
@@ -204,7 +204,7 @@ class HnswIndex:
             self._graph.add(keys, vectors, threads=1 if one_by_one else 0)
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Remove chunks; one that is not there is ignored."""
+        """Remove chunks; unknown ones are ignored."""
         touched: dict[int, set[int]] = {}
         for id_ in ids:
             key = self._key_of.pop(id_, None)
@@ -221,8 +221,8 @@ class HnswIndex:
             self._graph.remove(np.asarray(gone, np.uint64))
             self._removed += len(gone)
 
-    def near(self, query: Matrix, k: int) -> Near:
-        """The chunks that may be among the *k* best, as far as their rough scores tell."""
+    def find_near(self, query: Matrix, k: int) -> Near:
+        """Find the chunks that may be among the *k* best, judging by their rough scores."""
         matches = self._graph.search(query, 2 * k + _BESIDE, threads=1)
         keys = np.asarray(matches.keys).tolist()
         rough = (1.0 - np.asarray(matches.distances)).tolist()
@@ -238,7 +238,7 @@ class HnswIndex:
         return Near(groups, len(groups) < len(keys), len(keys) >= self.nodes)
 
     def save(self, path: Path) -> None:
-        """Write the graph; raises RuntimeError or OSError where that is not possible."""
+        """Write the graph. Raises RuntimeError or OSError if it cannot be written."""
         self._graph.save(str(path))
         with path.open("ab") as file:
             file.write(self.ids().astype("<i8").tobytes())
@@ -247,13 +247,13 @@ class HnswIndex:
 
     @classmethod
     def load(cls, path: Path) -> "HnswIndex":
-        """The graph of a file that is known to be whole; raises RuntimeError for another one.
+        """Load the graph of an intact file. Raises RuntimeError for another file.
 
-        A damaged file may load without an error: the caller has compared its checksum.
+        A damaged file may load without an error, so the caller must compare the checksum first.
         """
         index = cls()
         index._graph.load(str(path))
-        # The file may bring its own; mypy takes the setter for that of another property.
+        # The file has its own value; mypy confuses the setter with that of another property.
         index._graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
         with path.open("rb") as file:
             end = file.seek(-_FOOT.size, 2)
@@ -268,6 +268,6 @@ class HnswIndex:
 
 
 def _hash(row: Matrix) -> int:
-    """A key of 63 bits: two of a million vectors share one once in 18 million stores."""
+    """A 63-bit key: two of a million vectors collide in one of 18 million stores."""
     digest = hashlib.blake2b(row.tobytes(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1

@@ -23,7 +23,7 @@ from runtime.llm.commands.ingest import (
     make_plan,
     parse_chunks,
 )
-from runtime.llm.documents.document import digest_of, heading_of
+from runtime.llm.documents.document import hash_document, read_heading
 from runtime.web.instance import address_of
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Json
@@ -318,8 +318,8 @@ def test_carrying_a_plan_out_leaves_exactly_the_course(
 
 
 def test_the_digest_tells_apart_what_only_looks_the_same_in_a_row() -> None:
-    assert digest_of("ab", "c", "m") != digest_of("a", "bc", "m")
-    assert digest_of("a", None, "m") == digest_of("a", None, "m")
+    assert hash_document("ab", "c", "m") != hash_document("a", "bc", "m")
+    assert hash_document("a", None, "m") == hash_document("a", None, "m")
 
 
 @pytest.mark.parametrize(
@@ -339,11 +339,11 @@ def test_the_digest_tells_apart_what_only_looks_the_same_in_a_row() -> None:
     ],
 )
 def test_only_a_lesson_has_a_heading(metadata: object, heading: str) -> None:
-    assert heading_of(metadata) == heading
+    assert read_heading(metadata) == heading
 
 
 def test_a_heading_makes_another_document_and_none_leaves_the_digest_as_it_was() -> None:
     before = "085d8b277683d9f1fc339ddeb9cb02ddb3c85a065578333a404f1a3c9d98e937"
-    assert digest_of("text", '{"a":1}', "model") == before
-    assert digest_of("text", '{"a":1}', "model", "") == before
-    assert digest_of("text", '{"a":1}', "model", "Title") != before
+    assert hash_document("text", '{"a":1}', "model") == before
+    assert hash_document("text", '{"a":1}', "model", "") == before
+    assert hash_document("text", '{"a":1}', "model", "Title") != before

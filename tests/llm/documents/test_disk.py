@@ -21,7 +21,7 @@ from runtime.llm.documents.document import (
     TenantInfo,
     Where,
 )
-from runtime.llm.documents.rows import Totals
+from runtime.llm.documents.sql import Totals
 from runtime.llm.documents.store import DocumentStore
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
@@ -213,7 +213,7 @@ async def test_a_refused_document_is_told_what_it_takes_and_what_is_free(
     with pytest.raises(StoreFull) as full:
         await crowded.for_tenant("a").replace(document("big", ("x" * 400,) * 1000))
 
-    assert "the write takes about 4.9 MB" in full.value.message
+    assert "the write needs about 4.9 MB" in full.value.message
     assert "kB are free" in full.value.message
 
 
@@ -289,7 +289,7 @@ async def test_where_no_spare_could_be_made_a_refusal_says_what_is_left_for_dele
     with pytest.raises(StoreFull) as full:
         await store.for_tenant("a").replace(document("big", ("x" * 400,) * 30))
 
-    assert "the write takes about 147 kB, 525 kB are kept for deletes" in full.value.message
+    assert "the write needs about 147 kB, 525 kB are reserved for deletes" in full.value.message
 
 
 def test_a_link_in_its_place_is_replaced_and_what_it_names_stays(tmp_path: Path) -> None:

@@ -351,7 +351,7 @@ async def test_an_index_file_that_cannot_be_written_costs_only_a_warning(
 async def test_a_store_that_closes_does_not_wait_for_a_build(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.documents.rows.BLOCK", 50)
+    monkeypatch.setattr("runtime.llm.documents.sql.BLOCK", 50)
     store = await opened(exact_max=100)
     await fill(store, "a", VECTORS)
     loop, begun, read = asyncio.get_running_loop(), asyncio.Event(), []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from runtime.llm.documents.document import StoreFailed, StoreLimit, TenantInfo
-from runtime.llm.documents.rows import Commit, Replace
+from runtime.llm.documents.sql import Commit, Replace
 from runtime.llm.documents.store import DocumentStore
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.documents.document import WIDTH
-from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, scores
+from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, score_rows
 from tests.llm.documents.kit import Matrix, clustered, randoms, unit
 
 ROWS = randoms(40, seed=1)
@@ -16,7 +16,7 @@ STEPS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), max_size=
 
 def truly_best(rows: dict[int, Matrix], query: Matrix, k: int) -> set[int]:
     """The k best, and those as good as the last."""
-    made = {id_: float(scores(row[None], query)[0]) for id_, row in rows.items()}
+    made = {id_: float(score_rows(row[None], query)[0]) for id_, row in rows.items()}
     if len(made) <= k:
         return set(made)
     last = sorted(made.values(), reverse=True)[k - 1]
@@ -47,10 +47,10 @@ def test_equal_vectors_have_equal_scores_wherever_they_stand() -> None:
     rows = randoms(9000, seed=3)
     rows[[1, 2500, 4095, 4096, 8999]] = rows[0]
 
-    made = scores(rows, rows[17])
+    made = score_rows(rows, rows[17])
 
     assert len({made[at].item() for at in (0, 1, 2500, 4095, 4096, 8999)}) == 1
-    assert made[0] == scores(rows[:1], rows[17])[0]
+    assert made[0] == score_rows(rows[:1], rows[17])[0]
 
 
 def test_what_is_not_a_number_is_never_found() -> None:
@@ -87,7 +87,7 @@ def test_a_graph_has_each_vector_once_and_all_its_chunks(
     groups = {frozenset(id_ for id_ in have if id_ % len(FEW) == number) for number in range(6)}
     groups.discard(frozenset())
     for graph in (index, HnswIndex.load(path)):
-        near = graph.near(FEW[0], 1000)
+        near = graph.find_near(FEW[0], 1000)
         assert near.complete
         assert {frozenset(group) for group in near.groups} == groups
         assert (len(graph), graph.nodes, set(graph.ids().tolist())) == (
@@ -105,7 +105,7 @@ def recall(rows: Matrix, queries: Matrix) -> float:
     index.add(ids.tolist(), rows)
     share = 0.0
     for query in queries:
-        among = np.concatenate(index.near(query, 10).groups)
+        among = np.concatenate(index.find_near(query, 10).groups)
         found, true = Best(query, 10), Best(query, 10)
         found.push(among, rows[among])
         true.push(ids, rows)

@@ -1,4 +1,4 @@
-"""The SQL of the document store: one query or one transaction a function, values in and out."""
+"""The SQL of the document store: each function is a query or a transaction."""
 
 import json
 import sqlite3
@@ -20,16 +20,16 @@ from runtime.llm.documents.document import (
 from runtime.llm.documents.schema import BUSY_MS, transaction
 
 _ROWS: Final = 64
-"""Rows that one statement inserts."""
+"""Rows per INSERT statement."""
 BLOCK: Final = 2048
-"""Vectors that are read at a time: 3 MiB."""
+"""Vectors per read: 3 MiB."""
 Parameter = str | int | float
 _INTEGERS: Final = range(-(1 << 63), 1 << 63)
 _COLLECTION: Final = "collections.id, generation, chunks, file_generation, file_digest, file_format"
 
 
 class Totals(NamedTuple):
-    """What all tenants together have stored."""
+    """Totals over all tenants."""
 
     tenants: int
     documents: int
@@ -37,28 +37,28 @@ class Totals(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """The chunks of one tenant and one embedding model: what a search looks through."""
+    """The chunks of a tenant and an embedding model, which a search covers."""
 
     id: int
-    """Never given to another collection."""
+    """Never reused for another collection."""
     generation: int
-    """Rises with every committed change."""
+    """Increases with every committed change."""
     chunks: int
     file_generation: int | None
-    """The generation at which the index file was saved; None: there is no file."""
+    """The generation of the saved index file; None if there is no file."""
     file_digest: bytes | None
     file_format: str | None
 
 
 class Block(NamedTuple):
-    """Some chunks' ids and their vectors, concatenated."""
+    """Ids of chunks and their concatenated vectors."""
 
     ids: list[int]
     vectors: bytes
 
 
 class Chunk(NamedTuple):
-    """A chunk as a search shows it."""
+    """A chunk as returned by a search."""
 
     id: int
     document: str
@@ -68,38 +68,38 @@ class Chunk(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a committed transaction did to one collection."""
+    """Changes of a committed transaction to a collection."""
 
     collection: int
     generation: int
-    """Of the collection after the transaction."""
+    """The collection's generation after the transaction."""
     removed: tuple[int, ...] = ()
     added: tuple[int, ...] = ()
     gone: bool = False
-    """The collection has no chunk left, and its id will not come back."""
+    """Whether the collection is empty and gone; its id is not reused."""
 
 
 class Commit(NamedTuple):
-    """What a committed transaction did."""
+    """Result of a committed transaction."""
 
     totals: Totals
     changes: tuple[Change, ...]
-    """One a collection at most."""
+    """At most one per collection."""
     results: tuple[int | StoreLimit, ...]
-    """Of each edit: how many chunks it removed, or why it was left out."""
+    """For each edit, the number of chunks it removed, or why it was skipped."""
 
 
 # --- reads
 
 
-def totals(connection: sqlite3.Connection) -> Totals:
-    """The counts over all tenants."""
+def read_totals(connection: sqlite3.Connection) -> Totals:
+    """Read the totals over all tenants."""
     row = connection.execute("SELECT tenants, documents, chunks FROM totals").fetchone()
     return Totals(*row)
 
 
-def tenants(connection: sqlite3.Connection) -> list[TenantInfo]:
-    """All tenants that have chunks, by name in binary order."""
+def list_tenants(connection: sqlite3.Connection) -> list[TenantInfo]:
+    """List the tenants with chunks, in binary order of their names."""
     rows = connection.execute(
         "SELECT tenants.name, sum(documents), sum(chunks)"
         " FROM tenants JOIN collections ON collections.tenant = tenants.id"
@@ -109,7 +109,7 @@ def tenants(connection: sqlite3.Connection) -> list[TenantInfo]:
 
 
 def find_collection(connection: sqlite3.Connection, tenant: str, model: str) -> Collection | None:
-    """The collection of a tenant and a model; None: nothing is in it."""
+    """Find the collection of a tenant and model; None if it is empty."""
     row = connection.execute(
         f"SELECT {_COLLECTION}"  # noqa: S608  # fixed text
         " FROM tenants JOIN collections ON collections.tenant = tenants.id"
@@ -119,8 +119,8 @@ def find_collection(connection: sqlite3.Connection, tenant: str, model: str) -> 
     return Collection(*row) if row else None
 
 
-def collection(connection: sqlite3.Connection, number: int) -> Collection | None:
-    """The collection of an id; None: it is gone."""
+def read_collection(connection: sqlite3.Connection, number: int) -> Collection | None:
+    """Read the collection with this id; None if it is gone."""
     row = connection.execute(
         f"SELECT {_COLLECTION} FROM collections WHERE id = ?",  # noqa: S608  # fixed text
         (number,),
@@ -128,17 +128,17 @@ def collection(connection: sqlite3.Connection, number: int) -> Collection | None
     return Collection(*row) if row else None
 
 
-def files(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-    """The collections that have an index file, and the generation of each file."""
+def list_files(connection: sqlite3.Connection) -> list[tuple[int, int]]:
+    """List the collections with an index file, and the generation of each file."""
     return connection.execute(
         "SELECT id, file_generation FROM collections WHERE file_generation IS NOT NULL"
     ).fetchall()
 
 
-def documents(
+def list_documents(
     connection: sqlite3.Connection, tenant: str, limit: int, after: str | None = None
 ) -> Page:
-    """A tenant's documents that follow *after* in binary order of their ids."""
+    """List a tenant's documents after the id *after*, in binary order of their ids."""
     rows = connection.execute(
         "SELECT name, model, documents.chunks, created, chars, digest"
         " FROM documents JOIN collections ON collections.id = documents.collection"
@@ -149,9 +149,9 @@ def documents(
     return Page(tuple(DocumentInfo(*row) for row in rows[:limit]), len(rows) > limit)
 
 
-def vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
-    """Those of the chunks that are still in the collection."""
-    return _block(
+def read_vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
+    """Read the vectors of the chunks that are still in the collection."""
+    return _read_block(
         connection,
         "SELECT id, vector FROM chunks"
         " WHERE id IN (SELECT value FROM json_each(?)) AND collection = ?",
@@ -159,11 +159,11 @@ def vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> 
     )
 
 
-def all_vectors(connection: sqlite3.Connection, number: int) -> Iterator[Block]:
-    """All chunks of a collection in order of their ids, block by block."""
+def read_all_vectors(connection: sqlite3.Connection, number: int) -> Iterator[Block]:
+    """Read all vectors of a collection in the order of chunk ids, block by block."""
     last = 0
     while True:
-        block = _block(
+        block = _read_block(
             connection,
             "SELECT id, vector FROM chunks WHERE collection = ? AND id > ? ORDER BY id LIMIT ?",
             (number, last, BLOCK),
@@ -174,27 +174,29 @@ def all_vectors(connection: sqlite3.Connection, number: int) -> Iterator[Block]:
         last = block.ids[-1]
 
 
-def eligible_vectors(connection: sqlite3.Connection, number: int, where: Where) -> Iterator[Block]:
-    """The chunks of a collection that a search may return, block by block."""
+def read_eligible_vectors(
+    connection: sqlite3.Connection, number: int, where: Where
+) -> Iterator[Block]:
+    """Read the vectors of a collection that a search may return, block by block."""
     if not where.narrows:
-        yield from all_vectors(connection, number)
+        yield from read_all_vectors(connection, number)
         return
-    test, parameters = condition(where)
-    (listed,) = connection.execute(
+    test, parameters = build_condition(where)
+    (rows,) = connection.execute(
         "SELECT json_group_array(chunks.id) FROM documents"  # noqa: S608  # no value is in the text
         " CROSS JOIN chunks AS first ON first.document = documents.id AND first.number = 0"
         " CROSS JOIN chunks ON chunks.document = documents.id"
         f" WHERE documents.collection = ? AND {test}",
         (number, *parameters),
     ).fetchone()
-    ids = json.loads(listed)
+    ids = json.loads(rows)
     for at in range(0, len(ids), BLOCK):
-        yield vectors(connection, number, ids[at : at + BLOCK])
+        yield read_vectors(connection, number, ids[at : at + BLOCK])
 
 
-def chunks(connection: sqlite3.Connection, ids: Iterable[int], limit: int) -> list[Chunk]:
-    """The first *limit* of the chunks, by document id, then by number."""
-    (listed,) = connection.execute(
+def read_chunks(connection: sqlite3.Connection, ids: Iterable[int], limit: int) -> list[Chunk]:
+    """Read the first *limit* of the chunks, ordered by document id, then number."""
+    (rows,) = connection.execute(
         "SELECT json_group_array(json_array(id, name, number, text, metadata)) FROM ("
         "SELECT chunks.id, name, chunks.number, chunks.text, first.metadata FROM chunks"
         " JOIN documents ON documents.id = chunks.document"
@@ -203,13 +205,15 @@ def chunks(connection: sqlite3.Connection, ids: Iterable[int], limit: int) -> li
         " ORDER BY name, chunks.number LIMIT ?)",
         (json.dumps(list(ids)), limit),
     ).fetchone()
-    return [Chunk(*row) for row in json.loads(listed)]
+    return [Chunk(*row) for row in json.loads(rows)]
 
 
-def _block(connection: sqlite3.Connection, query: str, parameters: Sequence[Parameter]) -> Block:
-    """What a query for ids and vectors finds, as one row.
+def _read_block(
+    connection: sqlite3.Connection, query: str, parameters: Sequence[Parameter]
+) -> Block:
+    """Read the ids and vectors of a query as a single row.
 
-    A row costs the interpreter lock, which a search seldom gets back at once on a busy server.
+    Each row releases the interpreter lock, which a search seldom regains at once on a busy server.
     """
     ids, data = connection.execute(
         "SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)"  # noqa: S608
@@ -221,8 +225,8 @@ def _block(connection: sqlite3.Connection, query: str, parameters: Sequence[Para
 
 # --- filters
 
-# The last of several equal keys counts, as in a parser that keeps one value a key. An escaped NUL
-# ends a string early in this reader of JSON, so such metadata equals nothing.
+# The last of several equal keys counts, as in parsers that keep one value per key. SQLite's JSON
+# functions cut strings at an escaped NUL, so metadata with one matches nothing.
 _HAS: Final = (
     "coalesce((SELECT {0} FROM json_each(first.metadata) AS entry WHERE entry.key = ?"
     " ORDER BY entry.id DESC LIMIT 1), 0)"
@@ -230,10 +234,10 @@ _HAS: Final = (
 )
 
 
-def condition(where: Where) -> tuple[str, list[Parameter]]:
-    """A boolean SQL expression that a document must meet, and its parameters.
+def build_condition(where: Where) -> tuple[str, list[Parameter]]:
+    """Build a boolean SQL expression that a document must satisfy, and its parameters.
 
-    It names the tables ``documents`` and ``first``, the row of a document's first chunk.
+    It refers to the tables ``documents`` and ``first``, the row of a document's first chunk.
     """
     parts: list[str] = []
     parameters: list[Parameter] = []
@@ -241,14 +245,14 @@ def condition(where: Where) -> tuple[str, list[Parameter]]:
         parts.append("documents.name IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(sorted(where.document_ids)))
     for key, value in where.equal.items():
-        test, values = _equals(value)
+        test, values = _compare(value)
         parts.append(_HAS.format(test))
         parameters += [*values, key]
     return " AND ".join(parts) or "TRUE", parameters
 
 
-def _equals(value: Scalar) -> tuple[str, list[Parameter]]:
-    """Equality as in JSON: true is not 1, 1 is 1.0, and an absent key equals nothing."""
+def _compare(value: Scalar) -> tuple[str, list[Parameter]]:
+    """Compare as in JSON: true is not 1, 1 is 1.0, and an absent key equals nothing."""
     match value:
         case None:
             return "entry.type = 'null'", []
@@ -256,7 +260,7 @@ def _equals(value: Scalar) -> tuple[str, list[Parameter]]:
             return f"entry.type = '{'true' if value else 'false'}'", []
         case str():
             return "entry.type = 'text' AND entry.value = ?", [value]
-    if value != value:  # not a number: SQLite would take it for NULL
+    if value != value:  # NaN, which SQLite would read as NULL
         return "FALSE", []
     number = value if isinstance(value, float) or value in _INTEGERS else _to_float(value)
     return "entry.type IN ('integer', 'real') AND entry.value = ?", [number]
@@ -273,7 +277,7 @@ def _to_float(value: int) -> float:
 
 
 class Replace(NamedTuple):
-    """Store a document in place of the one that has its id."""
+    """Store a document, replacing one with the same id."""
 
     tenant: str
     new: NewDocument
@@ -284,38 +288,38 @@ class Replace(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The document that it is about."""
+        """The affected document."""
         return self.tenant, self.new.id
 
 
 class Delete(NamedTuple):
-    """Remove a document; an unknown one changes nothing."""
+    """Delete a document; an unknown one changes nothing."""
 
     tenant: str
     document: str
 
     @property
     def place(self) -> tuple[str, str]:
-        """The document that it is about."""
+        """The affected document."""
         return self.tenant, self.document
 
 
 class DeleteTenant(NamedTuple):
-    """Remove all that a tenant has."""
+    """Delete all documents of a tenant."""
 
     tenant: str
     place: None = None
-    """It is about many documents."""
+    """None, because it affects many documents."""
 
 
 Edit = Replace | Delete | DeleteTenant
 
 
 def commit(connection: sqlite3.Connection, edits: Sequence[Edit]) -> Commit:
-    """Make all edits in one transaction, or none after a failure.
+    """Apply all edits in one transaction, or none after a failure.
 
-    Each is about a document of its own, or a single one about a tenant. One that would break a
-    limit is left out.
+    The edits must affect different documents, or be a single one for a tenant. An edit that would
+    exceed a limit is skipped.
     """
     with transaction(connection):
         batch = _Batch(connection, edits)
@@ -326,7 +330,7 @@ def commit(connection: sqlite3.Connection, edits: Sequence[Edit]) -> Commit:
 def record_file(
     connection: sqlite3.Connection, collection: int, generation: int, digest: bytes, kind: str
 ) -> bool:
-    """Record the index file of a collection; False: the collection is gone."""
+    """Record the index file of a collection; return False if the collection is gone."""
     with transaction(connection):
         cursor = connection.execute(
             "UPDATE collections SET file_generation = ?, file_digest = ?, file_format = ?"
@@ -337,9 +341,9 @@ def record_file(
 
 
 def scrub(connection: sqlite3.Connection) -> bool:
-    """Checkpoint and truncate the write-ahead log, which may still hold deleted text.
+    """Checkpoint and truncate the write-ahead log, which may still contain deleted text.
 
-    False: a reader still looks at the past; nothing waits for it.
+    Returns False at once if a reader still uses an older state.
     """
     connection.execute("PRAGMA busy_timeout = 0")
     try:
@@ -355,17 +359,17 @@ def scrub(connection: sqlite3.Connection) -> bool:
 
 @dataclass
 class _Tenant:
-    """A tenant in the middle of a transaction."""
+    """A tenant during a transaction."""
 
     id: int
     chunks: int = 0
     collections: "dict[str, _Collection]" = field(default_factory=dict)
-    """By model."""
+    """Collections by model."""
 
 
 @dataclass
 class _Collection:
-    """A collection in the middle of a transaction."""
+    """A collection during a transaction."""
 
     tenant: _Tenant
     id: int
@@ -378,7 +382,7 @@ class _Collection:
 
 
 class _Old(NamedTuple):
-    """A document that is edited, as it was."""
+    """The stored version of an edited document."""
 
     id: int
     collection: int
@@ -386,10 +390,10 @@ class _Old(NamedTuple):
 
 
 class _Batch:
-    """Looks up what edits are about, makes them in memory, then writes them all.
+    """Reads what edits affect, applies them in memory, then writes everything.
 
-    Every statement releases the interpreter lock, and to get it back may cost more than the
-    statement: so there is one of a kind for all edits.
+    Every statement releases the interpreter lock, and regaining it may cost more than the
+    statement itself, so each kind of statement runs once for all edits.
     """
 
     def __init__(self, connection: sqlite3.Connection, edits: Sequence[Edit]) -> None:
@@ -428,7 +432,7 @@ class _Batch:
         self._totals = Totals(*counts)
 
     def edit(self, edit: Edit) -> int | StoreLimit:
-        """How many chunks the edit removes, or why it is left out."""
+        """Apply an edit; return the number of chunks it removes, or why it is skipped."""
         match edit:
             case Replace():
                 return self._replace(edit)
@@ -437,7 +441,7 @@ class _Batch:
         return self._delete_tenant(edit.tenant)
 
     def write(self) -> tuple[Totals, tuple[Change, ...]]:
-        """Write what has changed; what is stored afterwards, and the changes."""
+        """Write the changes; return the new totals and the changes."""
         edited = [collection for collection in self._collections.values() if collection.edited]
         if not edited:
             return self._totals, ()
@@ -483,14 +487,14 @@ class _Batch:
         )
 
     def _insert_all(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Insert *rows*, many with one statement."""
+        """Insert *rows*, several per statement."""
         for at in range(0, len(rows), _ROWS):
-            some = rows[at : at + _ROWS]
-            places = ", ".join(["(" + ", ".join("?" * len(some[0])) + ")"] * len(some))
-            self._connection.execute(f"{statement} VALUES {places}", list(chain(*some)))
+            group = rows[at : at + _ROWS]
+            places = ", ".join(["(" + ", ".join("?" * len(group[0])) + ")"] * len(group))
+            self._connection.execute(f"{statement} VALUES {places}", list(chain(*group)))
 
     def _count(self, collection: _Collection, documents: int, chunks: int) -> None:
-        """A collection has so many more."""
+        """Add documents and chunks to the counts."""
         tenant, now = collection.tenant, self._totals
         tenants = now.tenants - (tenant.chunks > 0)
         tenant.chunks += chunks
@@ -506,9 +510,9 @@ class _Batch:
         count = len(new.texts)
         more = count - (old.chunks if old else 0)
         if more > 0 and now.chunks + more > edit.max_chunks:
-            return StoreLimit(f"the document store holds at most {edit.max_chunks} chunks")
+            return StoreLimit(f"the document store is limited to {edit.max_chunks} chunks")
         if now.tenants + (tenant is None or not tenant.chunks) > edit.max_tenants:
-            return StoreLimit(f"the document store holds at most {edit.max_tenants} tenants")
+            return StoreLimit(f"the document store is limited to {edit.max_tenants} tenants")
         removed = self._remove(edit.place)
         tenant, collection = self._find(edit.tenant, new.model)
         self._count(collection, 1, count)
@@ -551,7 +555,7 @@ class _Batch:
         return removed
 
     def _find(self, name: str, model: str) -> tuple[_Tenant, _Collection]:
-        """Where a document belongs; made where it is missing."""
+        """Find the tenant and collection of a document, or create them."""
         tenant = self._tenants.get(name)
         if tenant is None:
             id_ = self._insert("INSERT INTO tenants (name) VALUES (?)", name)
@@ -564,7 +568,7 @@ class _Batch:
         return tenant, collection
 
     def _insert(self, statement: str, *values: Parameter) -> int:
-        """The id of the new row."""
+        """Insert a row and return its id."""
         id_ = self._connection.execute(statement, values).lastrowid
         assert id_ is not None
         return id_
