@@ -37,7 +37,7 @@ def _chat(service: Service) -> Iterator[Family]:
     totals, local, engines = (
         service.admission.totals,
         service.chats.local,
-        service.pool.loaded(),
+        service.pool.list_engines(),
     )
     seconds = totals.inference_s
     mean = seconds / totals.completed if totals.completed else 0.0
@@ -105,7 +105,7 @@ def _embeddings(service: Service) -> Iterator[Family]:
     yield _counter("embedding_tokens", "Tokens of embedded texts.", totals.tokens)
     yield _counter("embedding_seconds", "Time in which an encoder was busy.", totals.seconds)
     yield _gauge("embedding_waiting", "Requests waiting for an encoder.", embedder.waiting)
-    loaded = len(service.pool.loaded("embedding"))
+    loaded = len(service.pool.list_engines("embedding"))
     yield _gauge("embedding_engines_loaded", "Embedding models in memory.", loaded)
 
 

@@ -149,13 +149,15 @@ class WarmAnswer(Wire):
 async def health(request: web.Request) -> Health:
     """Report what is loaded and the state of the system model, store and upstreams."""
     service = request.app[SERVICE]
-    engines, figures = service.pool.loaded(), await service.documents.figures()
+    engines, figures = service.pool.list_engines(), await service.documents.figures()
     return Health(
         version=service.version,
         queue_depth=service.chats.local.waiting,
         engines_loaded=len(engines),
         engines=[_engine_record(engine) for engine in engines],
-        embedding_engines=[_engine_record(encoder) for encoder in service.pool.loaded("embedding")],
+        embedding_engines=[
+            _engine_record(encoder) for encoder in service.pool.list_engines("embedding")
+        ],
         documents=StoreRecord(
             **figures._asdict(),
             disk_full=figures.full,

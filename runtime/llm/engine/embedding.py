@@ -1,4 +1,4 @@
-"""Texts in, vectors out: admits requests, lets them take turns slice by slice, tries twice."""
+"""Embed texts: admit requests, compute them slice by slice in turn, and retry once."""
 
 import asyncio
 import contextlib
@@ -18,27 +18,27 @@ from runtime.llm.models.catalog import Entry
 from runtime.web.errors import ApiError
 
 Purpose = Literal["query", "document"]
-"""What a text is embedded for: some models want another prefix for each."""
+"""Purpose of an embedding: some models have a different prefix for each."""
 
 WARM_TEXT: Final = "hi"
 ANSWER_S: Final = 30.0
-"""A process that leaves a slice unanswered for this long is killed."""
+"""A process that does not answer a slice within this time is killed."""
 SLICE_TEXTS: Final = 16
-"""Most texts of a slice; more gain nothing on a CPU and cost padding."""
+"""Maximum texts of a slice; more are no faster on a CPU and need padding."""
 SLICE_TOKENS: Final = 8192
-"""Most tokens of a slice, padding included; a single text may have more."""
+"""Maximum tokens of a slice, including padding; a single text may have more."""
 _SPECIAL: Final = 2  # tokens around every text
-_FITTED: Final = 64  # chunks whose tokens are counted in one turn
-_AROUND: Final = 3  # special tokens around a text, and the line break behind a heading
-_TRIES: Final = 2  # of a slice whose process dies over it
-_ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the process
+_FIT_CHUNKS: Final = 64  # chunks whose tokens are counted in one turn
+_AROUND: Final = 3  # special tokens around a text, and the line break after a heading
+_TRIES: Final = 2  # of a slice whose process dies on it
+_ROUNDS: Final = 8  # of a slice whose process was ended by another one before its turn
 
 _Answer = TypeVar("_Answer", bound=Event)
 Work = Embed | Fit | Split
 
 
 class Passages(NamedTuple):
-    """A document cut into chunks, each with its vector."""
+    """The chunks of a document and their vectors."""
 
     texts: tuple[str, ...]
     vectors: Vectors
@@ -46,18 +46,18 @@ class Passages(NamedTuple):
 
 @dataclass
 class Totals:
-    """What was embedded since the start."""
+    """Totals since the start."""
 
     requests: int = 0
-    """Admitted ones."""
+    """Admitted requests."""
     refused: int = 0
-    """Requests that found too many waiting."""
+    """Requests that were refused because too many were waiting."""
     errors: int = 0
-    """Admitted requests that ended with an error; those whose client left do not count."""
+    """Admitted requests that ended with an error, not counting clients that left."""
     texts: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    """Time in which an encoder was at work."""
+    """Time in which an encoder was busy."""
 
 
 class _Lease:
@@ -68,33 +68,33 @@ class _Lease:
         self._entry = entry
         self._engine: Engine | None = engine
         self.begun = False
-        """Whether some of the work has been done."""
+        """Whether part of the work has been done."""
         self.width: Final = engine.encoder.width
         self.max_tokens: Final = engine.encoder.max_tokens
 
     async def engine(self) -> Engine:
-        """The encoder, loaded anew where its process has ended."""
+        """Return the encoder, reloaded if its process has ended."""
         if self._engine is not None and self._engine.worker.alive:
             return self._engine
         self.give_back()
         self._engine = await self._pool.acquire_encoder(self._entry)
         if self._engine.encoder.width != self.width:
-            raise EmbedFailed(f"the model {self._entry.id} was replaced in the middle of the work")
+            raise EmbedFailed(f"the model {self._entry.id} was replaced during the request")
         return self._engine
 
     def give_back(self) -> None:
-        """End the hold."""
+        """Release the encoder."""
         if self._engine is not None:
             engine, self._engine = self._engine, None
             self._pool.release(engine)
 
 
 class Embedder:
-    """Embeds with the encoders of *pool*; at most *waiting* requests of a client wait beside one in
-    work, and twice as many of all clients, so that one cannot take all places.
-    One slice is computed at a time over all encoders, for they share the processor. A request
-    whose task is cancelled gives up its turn; a slice of it that is under way is let finish and
-    thrown away, and the others wait no longer for it than for any slice.
+    """Embeds with the encoders of *pool*, one request at a time.
+
+    At most *waiting* further requests of a client wait, and twice as many of all clients, so that
+    nobody takes all places. Only one slice is computed at a time, because all encoders share the
+    processor. A cancelled request gives up its turn; its running slice is finished and discarded.
     """
 
     def __init__(
@@ -111,20 +111,20 @@ class Embedder:
         self._answer_s = answer_s
         self._clock = clock
         self._admitted: Counter[str] = Counter()
-        """Requests in work or waiting, by their client."""
+        """Running and waiting requests by client."""
         self._draining = False
         self._closed = False
-        self._turn = asyncio.Lock()  # wakes those who wait in order of arrival
+        self._turn = asyncio.Lock()  # wakes waiters in order of arrival
         self._working: set[asyncio.Task[Event]] = set()
 
     @property
     def running(self) -> int:
-        """Requests in work: 0 or 1."""
+        """Number of running requests: 0 or 1."""
         return min(1, self._admitted.total())
 
     @property
     def waiting(self) -> int:
-        """Requests that wait beside the one in work, for their turn or their model."""
+        """Number of requests that wait for their turn or their model."""
         return self._admitted.total() - self.running
 
     async def embed(
@@ -135,10 +135,10 @@ class Embedder:
         *,
         client: str = "",
     ) -> Vectors:
-        """A vector of each text, in order, with the model's declared prefix for *purpose*.
+        """Embed each text, with the model's declared prefix for *purpose*.
 
-        Raises `EmbedBusy` when too many wait, or too many of that *client*, `EmbedFailed`,
-        `BadText` and `ShuttingDown`.
+        Raises `EmbedBusy` if too many requests are waiting, in all or of this *client*,
+        `EmbedFailed`, `BadText` and `ShuttingDown`.
         """
         with self.admission(client):
             async with self._lease(entry) as lease:
@@ -147,50 +147,50 @@ class Embedder:
     async def passages(
         self, entry: Entry, text: str, heading: str = "", *, client: str = ""
     ) -> Passages:
-        """The chunks of a document and their vectors; none for a blank text. Raises as `embed`.
+        """Split a document into chunks and embed them; none for a blank text. Raises as `embed`.
 
         Each vector is that of the *heading*, a line break and the chunk.
         """
         with self.admission(client):
             async with self._lease(entry) as lease:
-                prefix = _prefix(entry, "document") + _headed(heading, lease.max_tokens)
-                chunks = (await self._in_turn(lease, Split(text), Chunks)).texts
+                prefix = _prefix(entry, "document") + _cut_heading(heading, lease.max_tokens)
+                chunks = (await self._execute_in_turn(lease, Split(text), Chunks)).texts
                 texts: list[str] = []
-                for at in range(0, len(chunks), _FITTED):
-                    command = Fit(chunks[at : at + _FITTED], prefix)
-                    texts += (await self._in_turn(lease, command, Chunks)).texts
+                for at in range(0, len(chunks), _FIT_CHUNKS):
+                    command = Fit(chunks[at : at + _FIT_CHUNKS], prefix)
+                    texts += (await self._execute_in_turn(lease, command, Chunks)).texts
                 return Passages(tuple(texts), await self._vectors(lease, texts, prefix))
 
     async def width(self, entry: Entry) -> int:
-        """Numbers of the model's vectors; loads it. Raises as `embed`, but counts as no request."""
+        """Load the model and return the width of its vectors. Raises as `embed`; not counted."""
         async with self._lease(entry) as lease:
             return lease.width
 
     async def warm(self, entry: Entry) -> None:
-        """Load the model and prove, once for each process, that it embeds. Raises as `embed`.
+        """Load the model and verify once per process that it embeds. Raises as `embed`.
 
-        Counts as no request.
+        Not counted as a request.
         """
         async with self._lease(entry) as lease:
             model = (await lease.engine()).model
             async with model.warming:
                 if not model.warm:
-                    await self._in_turn(lease, Embed([WARM_TEXT]), Embedded)
+                    await self._execute_in_turn(lease, Embed([WARM_TEXT]), Embedded)
 
     def drain(self) -> None:
-        """From now on a request that has not begun ends with `ShuttingDown`."""
+        """From now on, requests that have not started end with `ShuttingDown`."""
         self._draining = True
 
     async def close(self) -> None:
-        """End all encoders; requests under way end with `ShuttingDown`."""
+        """End all encoders; running requests end with `ShuttingDown`."""
         self._closed = True
         await self._pool.stop("embedding")
-        while self._working:  # nothing holds it any more
+        while self._working:  # nothing delays it any more
             await asyncio.wait(self._working)
 
     @contextlib.contextmanager
     def admission(self, client: str) -> Iterator[None]:
-        """Let a request in and count it; raises `EmbedBusy`."""
+        """Admit and count a request. Raises `EmbedBusy`."""
         full = self._admitted.total() > 2 * self._most_waiting
         if full or self._admitted[client] > self._most_waiting:
             self.totals.refused += 1
@@ -204,9 +204,9 @@ class Embedder:
             raise
         finally:
             self._admitted[client] -= 1
-            self._admitted += Counter()  # drops those that have none
+            self._admitted += Counter()  # drops clients without requests
 
-    # --- inside
+    # --- internals
 
     @contextlib.asynccontextmanager
     async def _lease(self, entry: Entry) -> AsyncIterator[_Lease]:
@@ -219,11 +219,11 @@ class Embedder:
             lease.give_back()
 
     async def _vectors(self, lease: _Lease, texts: Sequence[str], prefix: str) -> Vectors:
-        """Slice after slice, each in its turn; the rows in the order of the texts."""
+        """Embed slice by slice, each in its turn; the rows are in the order of the texts."""
         rows, tokens, truncated = [b""] * len(texts), 0, 0
-        for places in slices(texts, lease.max_tokens):
+        for places in make_slices(texts, lease.max_tokens):
             command = Embed([prefix + texts[place] for place in places])
-            answer = await self._in_turn(lease, command, Embedded)
+            answer = await self._execute_in_turn(lease, command, Embedded)
             size = answer.width * FLOAT
             for number, place in enumerate(places):
                 rows[place] = answer.vectors[number * size : (number + 1) * size]
@@ -233,8 +233,8 @@ class Embedder:
             self.totals.tokens += sum(answer.tokens)
         return Vectors(lease.width, b"".join(rows), tokens, truncated)
 
-    async def _in_turn(self, lease: _Lease, command: Work, kind: type[_Answer]) -> _Answer:
-        """Have one command done when its turn comes; once more if its process dies of it."""
+    async def _execute_in_turn(self, lease: _Lease, command: Work, kind: type[_Answer]) -> _Answer:
+        """Execute a command when its turn comes; retry once if its process dies on it."""
         deaths = 0
         for _ in range(_ROUNDS):
             engine = await lease.engine()
@@ -246,10 +246,10 @@ class Embedder:
                     raise shutting_down()
                 continue
             lease.begun = True
-            engine.users += 1  # the request may leave first
-            task = asyncio.create_task(self._work(engine, command, kind))  # which nobody cancels
+            engine.users += 1  # the request may be cancelled first
+            task = asyncio.create_task(self._work(engine, command, kind))  # never cancelled
             self._working.add(task)
-            task.add_done_callback(partial(self._worked, engine))
+            task.add_done_callback(partial(self._finish_work, engine))
             try:
                 return await asyncio.shield(task)
             except WorkerGone as error:
@@ -262,7 +262,7 @@ class Embedder:
                 raise EmbedFailed(
                     f"the model {engine.model_id} cannot embed this: {error}"
                 ) from error
-            except TypeError as error:  # of the JSON writer
+            except TypeError as error:  # from the JSON encoder
                 raise BadText from error
         raise EmbedFailed(GONE)
 
@@ -276,29 +276,29 @@ class Embedder:
             count, width = len(command.texts), engine.encoder.width
             sizes = (answer.width, len(answer.tokens), len(answer.vectors))
             if sizes != (width, count, count * width * FLOAT):
-                engine.worker.kill()  # an answer that cannot be right
+                engine.worker.kill()  # an impossible answer
                 raise WorkerGone
             engine.model.warm = True
         return answer
 
-    def _worked(self, engine: Engine, task: asyncio.Task[Event]) -> None:
+    def _finish_work(self, engine: Engine, task: asyncio.Task[Event]) -> None:
         self._working.discard(task)
         self._turn.release()
         self._pool.release(engine)
         if not task.cancelled():
-            task.exception()  # the request may have left
+            task.exception()  # the request may have been cancelled
 
 
-def slices(texts: Sequence[str], max_tokens: int) -> list[list[int]]:
-    """The places of *texts*, slice after slice, the short ones first.
+def make_slices(texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+    """Divide *texts* into divide of their positions, short texts first.
 
-    Texts of like length share a slice, since all are padded to the longest. *max_tokens* is the
-    model's longest input. A slice bounds how long another request waits, so long inputs make
-    slices of fewer texts.
+    Texts of similar length share a slice, because all are padded to the longest. *max_tokens* is
+    the model's maximum input. A slice bounds how long another request waits, so long inputs make
+    divide of fewer texts.
     """
     cut: list[list[int]] = []
     for place in sorted(range(len(texts)), key=lambda at: len(texts[at])):
-        tokens = min(len(texts[place]) + _SPECIAL, max_tokens)  # of a character each, at most
+        tokens = min(len(texts[place]) + _SPECIAL, max_tokens)  # at most one per character
         room = min(SLICE_TEXTS, SLICE_TOKENS // max(1, tokens))
         if cut and len(cut[-1]) < room:
             cut[-1].append(place)
@@ -307,10 +307,10 @@ def slices(texts: Sequence[str], max_tokens: int) -> list[list[int]]:
     return cut
 
 
-def _headed(heading: str, max_tokens: int) -> str:
-    """The heading and a line break, cut to half of the model's input at most.
+def _cut_heading(heading: str, max_tokens: int) -> str:
+    """The heading and a line break, cut to at most half of the model's input.
 
-    No model makes more tokens of a text than it has bytes.
+    A text never has more tokens than bytes.
     """
     room = max(0, max_tokens // 2 - _AROUND)
     kept = heading.encode()[:room].decode(errors="ignore").rstrip()
@@ -318,6 +318,6 @@ def _headed(heading: str, max_tokens: int) -> str:
 
 
 def _prefix(entry: Entry, purpose: Purpose | None) -> str:
-    """What the catalog wants in front of a text for that purpose."""
+    """The prefix that the catalog declares for a purpose."""
     prefixes = {"query": entry.declared.query_prefix, "document": entry.declared.doc_prefix}
     return prefixes.get(purpose or "") or ""

@@ -1,9 +1,9 @@
-"""The models in memory: each loaded once in a worker process, shared, and unloaded when unused.
+"""The models in memory: each is loaded once in a worker process, shared, and unloaded when idle.
 
-Three shelves of engines have limits of their own: chat engines, encoders, and the one engine of the
-system model. An engine is a context of a chat model, of which one process may hold several, or an
-encoder with a process to itself. The least recently used engine of a full shelf goes first; one in
-use stays until its last user has released it.
+There are three shelves of engines with their own limits: chat engines, encoders, and the single
+engine of the system model. An engine is a context of a chat model, several of which share a
+process, or an encoder with its own process. A full shelf unloads its least recently used engine
+first; an engine in use stays until its last user has released it.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from runtime.llm.engine.protocol import (
     Run,
     Warm,
 )
-from runtime.llm.engine.sessions import OTHERS, Sessions, conversation_name
+from runtime.llm.engine.sessions import OTHERS, Sessions, name_conversation
 from runtime.llm.errors import (
     EmbedBusy,
     EmbedFailed,
@@ -62,19 +62,19 @@ Shelf = ChatShelf | Literal["embedding"]
 LOW_MEMORY: Final = 0.10
 CELL_STEP: Final = 256
 SPARE: Final = 1
-"""Encoders above the limit while as many are in use: two models do not wait for each other."""
+"""Extra encoders while the limit is in use, so that two models do not wait for each other."""
 REFUSED_S: Final = 60.0
-"""How long files that are not an encoder are not tried again, unless they change."""
+"""How long a file that is not an encoder is not retried unless it changes."""
 _TEMPLATES: Final = {
-    "chatml": "has no chat template; its vocabulary knows ChatML, which is used",
-    "none": "has no chat template: a base model, which gets a chat as a transcript",
+    "chatml": "has no chat template; its vocabulary has ChatML, which is used",
+    "none": "has no chat template; it is a base model, which gets chats as transcripts",
 }
 CLOSE_S: Final = 4.5
 FAILURES: Final = 8
 
 
 class Attempt(NamedTuple):
-    """The record of one initialisation."""
+    """Record of an attempt to load an engine."""
 
     key: str
     backend: Backend
@@ -84,21 +84,21 @@ class Attempt(NamedTuple):
 
 
 class EngineSpec(NamedTuple):
-    """What an engine is loaded for; a change of anything in it needs another engine."""
+    """What an engine is loaded for; any change requires another engine."""
 
     shelf: Shelf
     key: str
     fingerprint: Fingerprint
     load: Load
     budget: int
-    """Tokens of a chat context; 0 for an encoder."""
+    """Token budget of a chat context; 0 for an encoder."""
     format: ReplyFormat | None = None
-    """How replies to the chat template are written; None: the model has no template."""
+    """Format of replies to the chat template; None: the model has no template."""
 
 
 @dataclass(eq=False)
 class Model:
-    """A model file in its process, shared by the engines of that file."""
+    """A model file in its process, shared by all engines of the file."""
 
     worker: Worker
     loaded: ChatLoaded | EncoderLoaded
@@ -108,7 +108,7 @@ class Model:
     warming: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def serves(self, spec: EngineSpec) -> bool:
-        """Whether it still lives and is the file that is wanted, loaded as is wanted."""
+        """Whether it is alive and has the same file and load options as *spec*."""
         same = (self.spec.fingerprint, self.spec.load) == (spec.fingerprint, spec.load)
         return same and self.worker.alive
 
@@ -119,44 +119,44 @@ class Engine:
 
     shelf: Shelf
     key: str
-    """As ``/health`` shows it."""
+    """The key as shown by ``/health``."""
     context: str
-    """Its name in the process, used once: the one before may still be closing there."""
+    """Its name in the process, never reused: an earlier context may still be closing there."""
     model_id: str
     backend: Backend
     budget: int
     model: Model
     attempt: Attempt
     format: ReplyFormat | None
-    """How replies to its chat template are written; None: it has none."""
+    """Format of replies to its chat template; None: it has no template."""
     users: int = 0
     used: float = 0.0
 
     @property
     def worker(self) -> Worker:
-        """The process behind it."""
+        """The engine's process."""
         return self.model.worker
 
     @property
     def encoder(self) -> EncoderLoaded:
-        """What an encoder said of itself."""
+        """The properties of an encoder. Raises TypeError for a chat engine."""
         if not isinstance(self.model.loaded, EncoderLoaded):
             raise TypeError("this is not an encoder")
         return self.model.loaded
 
 
 class _Failure(NamedTuple):
-    """The last load of a model that failed."""
+    """The last failed load of a model."""
 
     spec: EngineSpec
     error: ApiError
     number: int
     until: float
-    """By the clock: so long the file is not tried again."""
+    """Clock time before which the file is not retried."""
 
 
 class Job:
-    """The prompt of a call on an engine, which is kept until `release`."""
+    """A prepared call on an engine, which it holds until `release`."""
 
     def __init__(
         self,
@@ -170,43 +170,43 @@ class Job:
         self.engine = engine
         self.call: Final = call
         self.format: Final = fitted[1]._replace(opened=prepared.thinks)
-        """How the reply is written."""
+        """Format of the reply."""
         self._sampling = fitted[0].sampling
-        if prepared.thinks:  # the thought that is open already goes before what it is held to
+        if prepared.thinks:  # the grammar must allow for the rest of the open thought
             self._sampling = constrain(fitted[0], self.format)
         self.budget: Final = min(engine.budget, call.max_tokens or engine.budget)
-        """Tokens of prompt and reply together."""
+        """Token budget of prompt and reply."""
         self.room: Final = self.budget - prepared.prompt_tokens
-        """Tokens that the reply may have."""
+        """Maximum tokens of the reply."""
         self.load_ms = load_ms
         self._pool = pool
         self._prepared: Prepared | None = prepared
-        self._kept = True
+        self._holds_engine = True
 
     @property
     def source(self) -> str:
-        """What answers, as `runtime.llm.chats.fingerprint` takes it."""
+        """Name of what answers, for `runtime.llm.chats.fingerprint`."""
         return self.engine.key
 
     @property
     def place(self) -> tuple[str, int]:
-        """What generates, and how many replies of it go side by side."""
+        """What generates, and how many concurrent replies it allows."""
         return self.engine.context, self.engine.worker.parallel
 
     @property
     def is_stale(self) -> bool:
-        """Whether the engine's process ended while the call waited for its turn."""
+        """Whether the engine's process has ended while the call was queued."""
         return not self.engine.worker.alive
 
     def run(self, on_end: Callable[[], None]) -> Generation:
-        """Start the reply, while the process generates no other one; *on_end* is called once."""
+        """Start the reply when the process has room for it; *on_end* is called once."""
         prepared, self._prepared = self._prepared, None
         if prepared is None:
-            raise RuntimeError("this prompt has been answered")
+            raise RuntimeError("this prompt has already been answered")
         call = self.call
-        name = self._pool.conversation(call, self.engine)
+        name = self._pool.name_conversation(call, self.engine)
         max_output = call.max_completion_tokens
-        if self.engine.shelf == "system":  # whose one engine may have room for more
+        if self.engine.shelf == "system":  # its engine may have a larger budget
             max_output = min(self.room, max_output or self.room)
 
         def end(ended: Ended) -> None:
@@ -225,16 +225,16 @@ class Job:
         return self.engine.worker.run(command, self.format, end)
 
     def release(self) -> None:
-        """Give the engine back; later calls do nothing."""
-        if self._kept:
-            self._kept = False
+        """Release the engine; later calls have no effect."""
+        if self._holds_engine:
+            self._holds_engine = False
             if self._prepared is not None:
                 self.engine.worker.drop(self._prepared.job)
             self._pool.release(self.engine)
 
 
 class Pool:
-    """Every model that the server holds in memory. *start_worker* starts a worker process."""
+    """All models in memory. *start_worker* starts a worker process."""
 
     def __init__(
         self,
@@ -252,33 +252,33 @@ class Pool:
         self._clock = clock
         self._memory = psutil.virtual_memory().total
         self._engines: OrderedDict[str, Engine] = OrderedDict()
-        """On their shelves by key, the least recently used first."""
+        """Engines by key, the least recently used first."""
         self._models: dict[str, Model] = {}
         """The newest process of each model."""
         self._processes: set[Model] = set()
-        """All that have not been told to end."""
+        """All processes that have not been told to end."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._failed: dict[str, _Failure] = {}
         self._loads: dict[asyncio.Task[Engine], Shelf] = {}
-        self._places: list[Shelf] = []  # taken by engines that are loaded just now
+        self._places: list[Shelf] = []  # taken by engines that are being loaded
         self._tasks: set[asyncio.Task[object]] = set()
         self._freed = asyncio.Event()
         self._numbers = itertools.count(1)
 
-    # --- what is in memory
+    # --- engines in memory
 
-    def loaded(self, shelf: Shelf = "chat") -> list[Engine]:
-        """The engines of a shelf, most recently used first."""
+    def list_engines(self, shelf: Shelf = "chat") -> list[Engine]:
+        """List the engines of a shelf, the most recently used first."""
         newest = reversed(self._engines.values())
         return [engine for engine in newest if engine.shelf == shelf and engine.worker.alive]
 
     def is_loaded(self, model_id: str) -> bool:
-        """Whether an engine of that model is in memory."""
+        """Whether an engine of this model is in memory."""
         engines = self._engines.values()
         return any(engine.model_id == model_id and engine.worker.alive for engine in engines)
 
     def unload_idle(self, idle_s: float, shelf: Shelf | None = None) -> int:
-        """Unload engines that nobody used for *idle_s* seconds; the number of them."""
+        """Unload engines that were idle for *idle_s* seconds and return their number."""
         limit = self._clock() - idle_s
         idle = [
             engine
@@ -290,31 +290,31 @@ class Pool:
         return len(idle)
 
     def tick(self, idle_s: float) -> None:
-        """The regular look: idle and dead engines, expired conversations, short memory."""
+        """Unload idle and dead engines and expired conversations; if memory is low, all idle ones."""
         for engine in [e for e in self._engines.values() if not e.users and not e.worker.alive]:
             self._forget(engine)
         if idle_s:
             self.unload_idle(idle_s)
-        self._free_cells(self.sessions.expired())
+        self._free_cells(self.sessions.evict_expired())
         memory = psutil.virtual_memory()
         if memory.available < LOW_MEMORY * memory.total and self.unload_idle(0.0):
-            log.warning("memory runs short: idle engines were unloaded")
+            log.warning("memory is low: idle engines were unloaded")
 
     # --- using an engine
 
     async def acquire(
         self, entry: Entry, max_tokens: int | None = None, shelf: ChatShelf = "chat"
     ) -> Engine:
-        """A chat engine for *entry*, loaded if need be and kept until `release`.
+        """Get a chat engine for *entry*, loaded if necessary and held until `release`.
 
-        Raises `LocalInitFailed` and `ShuttingDown`. A caller that leaves does not stop a load that
-        is under way.
+        Raises `LocalInitFailed` and `ShuttingDown`. A cancelled caller does not stop a load in
+        progress.
         """
         number = next(self._numbers)
         return await self._acquire(await self._chat_spec(shelf, entry, max_tokens), entry, number)
 
     async def acquire_encoder(self, entry: Entry) -> Engine:
-        """The encoder for *entry*; as `acquire`, but raises `EmbedFailed` and `EmbedBusy`."""
+        """Get the encoder for *entry*, like `acquire`. Raises `EmbedFailed` and `EmbedBusy`."""
         declared = entry.declared
         vocab = None if entry.vocab is None else str(entry.vocab)
         load = LoadEncoder(
@@ -329,15 +329,15 @@ class Pool:
         spec = EngineSpec("embedding", key, entry.fingerprint, load, 0)
         reason = entry.fault
         if reason is None and entry.backend != "LOCAL_CPU":
-            reason = f"embedding models run on the CPU; {entry.backend} is declared for this one"
+            reason = f"embedding models run on the CPU, but the catalog declares {entry.backend}"
         if reason is not None:
             raise self._failure(spec, entry, self._clock(), reason)
         return await self._acquire(spec, entry, next(self._numbers))
 
     async def prepare(self, entry: Entry, call: ChatCall, shelf: ChatShelf = "chat") -> Job:
-        """The prompt of *call* on an engine.
+        """Prepare the prompt of *call* on an engine.
 
-        The system model has one engine, whatever `max_tokens` is. Raises `PromptTooLong`,
+        The system model has a single engine for any `max_tokens`. Raises `PromptTooLong`,
         `BadRequest`, `EngineFailed` and the errors of `acquire`.
         """
         began = self._clock()
@@ -368,20 +368,20 @@ class Pool:
         if job.room <= 0:
             job.release()
             raise PromptTooLong(
-                f"the prompt has {prepared.prompt_tokens} tokens and the total budget of prompt"
-                f" and reply is {job.budget}; max_tokens counts both, max_completion_tokens counts"
-                " the reply only",
+                f"the prompt has {prepared.prompt_tokens} tokens, and the total budget of prompt"
+                f" and reply is {job.budget}; max_tokens limits both, max_completion_tokens only"
+                " the reply",
                 param="max_tokens",
             )
         return job
 
     async def generate(self, entry: Entry, call: ChatCall) -> Generation:
-        """Start a reply of the system model, on its own engine. Raises as `prepare`."""
+        """Start a reply of the system model on its own engine. Raises as `prepare`."""
         job = await self.prepare(entry, call, "system")
         return job.run(job.release)
 
     def release(self, engine: Engine) -> None:
-        """Give an engine back."""
+        """Release an engine."""
         engine.users -= 1
         if self.closed:
             return
@@ -392,25 +392,25 @@ class Pool:
             self._close_context(engine.model, engine.context)
         self._trim(engine.shelf, 0)
 
-    def conversation(self, call: ChatCall, engine: Engine) -> str | None:
-        """The name under which *engine* is to keep the conversation; None: it is not kept.
+    def name_conversation(self, call: ChatCall, engine: Engine) -> str | None:
+        """Choose the name under which *engine* caches the conversation; None: it is not cached.
 
-        A session that is full up makes the least recently used one go.
+        If there are too many sessions, the least recently used one is evicted.
         """
         if call.session_id:
-            name = conversation_name(call.owner, call.session_id, engine.key)
+            name = name_conversation(call.owner, call.session_id, engine.key)
             self._free_cells(self.sessions.touch(name, engine.key))
             return name
         return f"{engine.context} {next(self._numbers)}" if call.client else None
 
     def settle(self, call: ChatCall, engine: Engine, name: str | None, ended: Ended) -> None:
-        """Note what became of a conversation, which may make others go."""
+        """Record the end of a conversation's reply, which may evict other conversations."""
         self.sessions.settle(name, ended)
         if name is not None and ended.kept and not call.session_id:
             self._free_cells(self.sessions.touch(name, engine.key, is_session=False))
 
     async def warm(self, entry: Entry) -> None:
-        """Load a chat engine and prove that it generates a token, once for each process."""
+        """Load a chat engine and verify once per process that it generates a token."""
         engine = await self.acquire(entry)
         try:
             if engine.worker.busy:
@@ -424,10 +424,10 @@ class Pool:
         finally:
             self.release(engine)
 
-    # --- the end
+    # --- shutdown
 
     async def stop(self, shelf: Shelf) -> None:
-        """End the processes of a shelf; who waits for a load of it hears `ShuttingDown`."""
+        """End the processes of a shelf; loads in progress raise `ShuttingDown`."""
         loads = [task for task, wanted in self._loads.items() if wanted == shelf]
         for task in loads:
             task.cancel()
@@ -438,7 +438,7 @@ class Pool:
             await asyncio.wait(loads)
 
     async def close(self) -> None:
-        """Stop every worker process; what takes too long is given up."""
+        """Stop all worker processes; abandon those that take too long."""
         self.closed = True
         for task in self._loads:
             task.cancel()
@@ -454,10 +454,10 @@ class Pool:
         except TimeoutError:
             log.error("worker processes did not end in time")
 
-    # --- inside: getting an engine
+    # --- internals: getting an engine
 
     async def _chat_spec(self, shelf: Shelf, entry: Entry, max_tokens: int | None) -> EngineSpec:
-        """What to load for a chat; raises `LocalInitFailed` for a file that is not for it."""
+        """Describe the engine for a chat. Raises `LocalInitFailed` for an unsuitable file."""
         began = self._clock()
         try:
             header = await self._header(entry)
@@ -485,7 +485,7 @@ class Pool:
         return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget, form)
 
     async def _header(self, entry: Entry) -> gguf.Header:
-        """The checked header; raises `LocalInitFailed`."""
+        """Read and check the header. Raises `LocalInitFailed`."""
         if entry.fault is not None:
             raise LocalInitFailed(entry.fault)
         if entry.backend == "LOCAL_NPU":
@@ -504,7 +504,7 @@ class Pool:
     async def _acquire(self, spec: EngineSpec, entry: Entry, number: int) -> Engine:
         if self.closed:
             raise shutting_down()
-        if (engine := self._loaded(spec)) is not None:
+        if (engine := self._find_loaded(spec)) is not None:
             return engine
         task = self._own(self._load(spec, entry, number))
         self._loads[task] = spec.shelf
@@ -515,11 +515,11 @@ class Pool:
             caller = asyncio.current_task()
             if task.cancelled() and (caller is None or not caller.cancelling()):
                 raise shutting_down() from None
-            task.add_done_callback(self._unwanted)
+            task.add_done_callback(self._release_unused)
             raise
 
-    def _loaded(self, spec: EngineSpec) -> Engine | None:
-        """The engine that is wanted, with one user more, if it is in memory."""
+    def _find_loaded(self, spec: EngineSpec) -> Engine | None:
+        """Find a matching engine in memory and add a user to it."""
         engine = self._engines.get(spec.key)
         if engine is None or engine.budget != spec.budget or not engine.model.serves(spec):
             return None
@@ -527,15 +527,15 @@ class Pool:
         self._touch(engine)
         return engine
 
-    def _unwanted(self, task: asyncio.Task[Engine]) -> None:
-        """Give back what was loaded for one who left."""
+    def _release_unused(self, task: asyncio.Task[Engine]) -> None:
+        """Release an engine that was loaded for a cancelled caller."""
         if not task.cancelled() and task.exception() is None:
             self.release(task.result())
 
     async def _load(self, spec: EngineSpec, entry: Entry, number: int) -> Engine:
-        """Load an engine; those who ask for it meanwhile share it, or the failure."""
+        """Load an engine; concurrent callers share it or its failure."""
         async with self._locks.setdefault(entry.id, asyncio.Lock()):
-            if (engine := self._loaded(spec)) is not None:
+            if (engine := self._find_loaded(spec)) is not None:
                 return engine
             failure = self._failed.get(entry.id)
             if (
@@ -549,7 +549,7 @@ class Pool:
             await self._wait_for_place(spec.shelf)
             self._places.append(spec.shelf)
             try:
-                engine = await self._bring(spec, entry)
+                engine = await self._load_engine(spec, entry)
             finally:
                 self._places.remove(spec.shelf)
                 self._freed.set()
@@ -559,7 +559,7 @@ class Pool:
             return engine
 
     async def _wait_for_place(self, shelf: Shelf) -> None:
-        """Wait until one more engine fits beside those in use and those that are coming."""
+        """Wait until another engine fits next to those in use and those being loaded."""
         limit_s = self._load_timeout_s if shelf == "embedding" else None
         try:
             async with asyncio.timeout(limit_s):
@@ -570,9 +570,9 @@ class Pool:
                     self._freed.clear()
                     await self._freed.wait()
         except TimeoutError:
-            raise EmbedBusy("the embedding models in memory are all in use") from None
+            raise EmbedBusy("all embedding models in memory are in use") from None
 
-    async def _bring(self, spec: EngineSpec, entry: Entry) -> Engine:
+    async def _load_engine(self, spec: EngineSpec, entry: Entry) -> Engine:
         began = self._clock()
         context = f"{spec.key} {next(self._numbers)}"
         try:
@@ -580,7 +580,7 @@ class Pool:
                 model = await self._open(spec, entry.id, context)
         except (WorkerFailed, OSError, TimeoutError) as error:
             no_room = isinstance(error, ShortOfMemory)
-            text = failure_text(error) + (self._in_use() if no_room else "")
+            text = failure_text(error) + (self._describe_in_use() if no_room else "")
             failure = self._failure(spec, entry, began, text, no_room=no_room)
             lasting = spec.shelf == "embedding" and type(error) is WorkerFailed
             until = self._clock() + (REFUSED_S if lasting else 0.0)
@@ -595,13 +595,13 @@ class Pool:
             users=1,
         )
 
-    async def _model(self, spec: EngineSpec, model_id: str) -> Model:
-        """The process with this file, started if need be."""
+    async def _get_process(self, spec: EngineSpec, model_id: str) -> Model:
+        """Get the process with this file, started if necessary."""
         model = self._models.get(model_id)
         if model is not None:
             if model.serves(spec):
                 return model
-            del self._models[model_id]  # its engines go as soon as nobody uses them
+            del self._models[model_id]  # its engines are unloaded when nobody uses them
             for engine in [e for e in self._engines.values() if e.model is model]:
                 self._forget(engine)
         worker = await self._start_worker()
@@ -627,13 +627,13 @@ class Pool:
         return model
 
     async def _open(self, spec: EngineSpec, model_id: str, context: str) -> Model:
-        """The loaded file with a context; idle engines go where there is no room for it."""
+        """Load the file and open a context; unload idle engines if there is no room."""
         while True:
             try:
-                model = await self._model(spec, model_id)
+                model = await self._get_process(spec, model_id)
                 await self._open_context(model, context, spec)
             except ShortOfMemory as error:
-                never = error.needed > self._memory  # then no engine should go for it
+                never = error.needed > self._memory  # then unloading engines would not help
                 if never or not await self._unload_idlest():
                     raise
             else:
@@ -649,27 +649,27 @@ class Pool:
         try:
             await model.worker.ask(Open(context, spec.budget, cells, kept), Ok, COMPUTE_S)
         except BaseException:
-            self._close_context(model, context)  # it may be open, or may yet be
+            self._close_context(model, context)  # it may be open or about to open
             raise
 
     async def _unload_idlest(self) -> bool:
-        """Unload the least recently used idle engine and see its memory freed; False: all work."""
+        """Unload the least recently used idle engine and free its memory; False if all are busy."""
         idle = next((engine for engine in self._engines.values() if not engine.users), None)
         if idle is None:
             return False
-        log.warning("memory is short: the idle engine %s is unloaded", idle.key)
+        log.warning("memory is low: the idle engine %s is unloaded", idle.key)
         before = set(self._tasks)
         self._forget(idle)
         if closing := self._tasks - before:
             await asyncio.wait(closing)
         return True
 
-    def _in_use(self) -> str:
-        """The models that hold memory and cannot go now, in words."""
+    def _describe_in_use(self) -> str:
+        """Text that names the models in use, which cannot be unloaded now."""
         models = {engine.model_id for engine in self._engines.values() if engine.users}
         return f"; in use: {', '.join(sorted(models))}" if models else ""
 
-    # --- inside: records of attempts
+    # --- internals: records of attempts
 
     def _attempt(self, key: str, entry: Entry, began: float, result: str) -> Attempt:
         ms = round((self._clock() - began) * 1000)
@@ -678,7 +678,7 @@ class Pool:
     def _failure(
         self, spec: EngineSpec, entry: Entry, began: float, why: str, *, no_room: bool = False
     ) -> ApiError:
-        """The error of a load that failed, which is also recorded."""
+        """Record a failed load and return its error."""
         if spec.shelf != "system":
             attempt = self._attempt(spec.key, entry, began, f"failed: {why}")
             self.failures.appendleft(attempt)
@@ -688,10 +688,10 @@ class Pool:
             return EmbedFailed(text)
         return NoRoom(text) if no_room else LocalInitFailed(text)
 
-    # --- inside: letting go
+    # --- internals: unloading
 
     def _size(self, shelf: Shelf) -> int:
-        """Engines of a shelf that take a place, among them those that are being loaded."""
+        """Number of engines of a shelf, including those being loaded."""
         return sum(e.shelf == shelf for e in self._engines.values()) + self._places.count(shelf)
 
     def _limit(self, shelf: Shelf) -> int:
@@ -703,7 +703,7 @@ class Pool:
         return size if used < size else size + SPARE
 
     def _trim(self, shelf: Shelf, room: int) -> None:
-        """Unload least recently used engines that nobody uses until *room* more would fit."""
+        """Unload idle engines, the least recently used first, until *room* more would fit."""
         for engine in [e for e in self._engines.values() if e.shelf == shelf]:
             if self._size(shelf) + room <= self._limit(shelf):
                 return
@@ -716,7 +716,7 @@ class Pool:
             self._engines.move_to_end(engine.key)
 
     def _forget(self, engine: Engine) -> None:
-        """Off its shelf; it ends as soon as nobody uses it."""
+        """Remove an engine from its shelf; it ends as soon as nobody uses it."""
         self._engines.pop(engine.key, None)
         self._freed.set()
         self.sessions.drop_engine(engine.key)
@@ -724,7 +724,7 @@ class Pool:
             self._close_context(engine.model, engine.context)
 
     def _close_context(self, model: Model, context: str) -> None:
-        """Close a context, or with the last one the process."""
+        """Close a context, and with the last one the process."""
         model.contexts.discard(context)
         if not model.contexts:
             self._models = {name: m for name, m in self._models.items() if m is not model}
@@ -734,7 +734,7 @@ class Pool:
             self._own(_close(model.worker, context))
 
     def _free_cells(self, conversations: Iterable[tuple[str, str]]) -> None:
-        """Have conversations forgotten, each named with the key of its engine."""
+        """Have engines forget conversations, given as (engine key, name)."""
         for key, name in conversations:
             if (engine := self._engines.get(key)) is not None:
                 engine.worker.forget([name])
@@ -749,7 +749,7 @@ class Pool:
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # those who wait for it are told; there may be none left
+            task.exception()  # waiters get the exception, but there may be none left
 
 
 async def _close(worker: Worker, context: str) -> None:
@@ -758,31 +758,31 @@ async def _close(worker: Worker, context: str) -> None:
 
 
 def _read_header(entry: Entry) -> gguf.Header:
-    """The header of a file; one that could not be read is tried again. Raises `BadModelFile`."""
+    """Read the header of a file; a failed read is retried. Raises `BadModelFile`."""
     header = read_header(entry.path, entry.fingerprint)
     return header if isinstance(header, gguf.Header) else gguf.read(entry.path)
 
 
 def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
-    """The key of an engine, as ``/health`` shows it."""
+    """The key of an engine as shown by ``/health``."""
     return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
 
 
 def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel: int = 1) -> int:
-    """Cells of a KV pool: the budget of each reply, and one for all cached conversations together.
+    """Cells of a KV pool: one budget for each reply, and one for all cached conversations.
 
-    The byte limit may allow less beside the first reply, and the others then wait for cells.
-    Conversations are seldom as long as the budget, and every cell is memory that is taken for as
-    long as the engine is loaded.
+    The byte limit may leave less than that for further replies, which then wait for cells.
+    Conversations seldom fill the budget, and every cell takes memory as long as the engine is
+    loaded.
     """
     extra = min(budget * parallel, session_bytes // max(1, kv_bytes_per_token))
     return -(-(budget + extra) // CELL_STEP) * CELL_STEP
 
 
 def model_budget(entry: Entry, trained: int, default_context: int) -> int:
-    """Total tokens a model is run with when the request does not ask for fewer.
+    """Token budget of a model if the request does not set a smaller one.
 
-    *trained* is what it was trained with; 0: unknown.
+    *trained* is the context that it was trained with; 0: unknown.
     """
     if entry.declared.context_tokens is not None:
         return entry.declared.context_tokens
@@ -790,7 +790,7 @@ def model_budget(entry: Entry, trained: int, default_context: int) -> int:
 
 
 def failure_text(error: BaseException) -> str:
-    """Why an engine could not be made ready, fit for a client: no path, no class name."""
+    """Why an engine could not be loaded, as text for a client without paths and class names."""
     match error:
         case TimeoutError():
             return "it did not load in time"
@@ -801,5 +801,5 @@ def failure_text(error: BaseException) -> str:
 
 
 def shutting_down() -> ShuttingDown:
-    """What requests hear when the server stops."""
+    """The error of requests that end because the server stops."""
     return ShuttingDown("the server is shutting down", headers={"Retry-After": "5"})

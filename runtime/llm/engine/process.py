@@ -1,4 +1,4 @@
-"""A worker process seen from the server: start it, ask it, stream a reply from it, stop it."""
+"""The server's side of a worker process: start it, send commands, stream replies, stop it."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from runtime.llm.engine.protocol import (
     TextPiece,
     decode,
     encode,
-    lengths,
+    parse_lengths,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
 from runtime.llm.inference import Outcome, Piece, ReplyFormat
@@ -36,26 +36,26 @@ log = logging.getLogger(__name__)
 
 COMMAND: Final = (sys.executable, "-m", "runtime.llm.engine.worker")
 PROJECT: Final = Path(__file__).resolve().parents[3]
-GONE: Final = "the model's process ended unexpectedly; it starts again with the next request"
+GONE: Final = "the model's process ended unexpectedly; it restarts with the next request"
 ANSWER_S: Final = 120.0
-"""How long a command may take; a slow board renders and tokenizes a long prompt for a minute."""
+"""Time limit of a command; a slow board takes a minute to render and tokenize a long prompt."""
 COMPUTE_S: Final = 900.0
-"""How long a command that computes or reads the whole file may take, from a slow card too."""
+"""Time limit of a command that computes or reads the whole file, even from a slow card."""
 SETTLE_S: Final = 5.0
-"""An aborted reply that has not ended after this long costs its process."""
+"""If an aborted reply has not ended after this long, its process is killed."""
 STOP_S: Final = 2.0
-"""How long an ended process may take before it is killed, and a killed one before it is left."""
+"""Time for a process to end before it is killed, and for a killed one before it is abandoned."""
 _LAST_WORDS: Final = 2000  # bytes of stderr that are logged
 
 Answer = TypeVar("Answer", bound=Event)
 
 
 class WorkerFailed(Exception):
-    """A command failed; the text is fit for a client. The process goes on."""
+    """A command failed; the text is for a client. The process continues."""
 
 
 class ShortOfMemory(WorkerFailed):
-    """There is no room now for the *needed* bytes of what was to be loaded or opened."""
+    """The *needed* bytes of a model or context do not fit into memory now."""
 
     def __init__(self, reason: str, needed: int) -> None:
         super().__init__(reason)
@@ -63,7 +63,7 @@ class ShortOfMemory(WorkerFailed):
 
 
 class WorkerGone(WorkerFailed):
-    """The process ended, did not answer in time, or sent something that cannot be right."""
+    """The process ended, did not answer in time, or sent something invalid."""
 
     def __init__(self) -> None:
         super().__init__(GONE)
@@ -91,7 +91,7 @@ class WorkerReply:
         self._settled = asyncio.Event()
 
     def push(self, event: TextPiece | Ended) -> None:
-        """Take an event of this reply."""
+        """Add an event of this reply."""
         self._news.set()
         if isinstance(event, TextPiece):
             self._pieces.append(event)
@@ -120,14 +120,14 @@ class WorkerReply:
 
     @property
     def outcome(self) -> Outcome:
-        """What the reply cost; only after it ended by itself."""
+        """The cost of the reply; available once it has ended by itself."""
         ended = self.ended
         if ended is None or ended.finish not in ("stop", "length"):
             raise RuntimeError("the reply has no outcome")
         return ended
 
     async def aclose(self) -> None:
-        """Abort the reply if it runs and wait until the worker is free, `SETTLE_S` at most."""
+        """Abort the reply if it runs, and wait at most `SETTLE_S` until the worker is free."""
         if self.ended is None:
             self._worker.drop(self._job)
             try:
@@ -141,12 +141,12 @@ class Worker:
     """A running worker process. `prepare` may overlap with replies."""
 
     parallel = 1
-    """Replies that it generates at a time; what it said when it loaded its model."""
+    """Maximum concurrent replies, as reported when the model was loaded."""
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
-        self._asked: dict[int, tuple[asyncio.Future[Event], float | None]] = {}
-        """Answers on their way with their limits in seconds, also those nobody waits for."""
+        self._pending: dict[int, tuple[asyncio.Future[Event], float | None]] = {}
+        """Outstanding answers with their limits in seconds, even if nobody waits for them."""
         self._overdue: asyncio.TimerHandle | None = None
         self._replies: dict[int, WorkerReply] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -158,42 +158,42 @@ class Worker:
 
     @classmethod
     async def start(cls, command: Sequence[str] = COMMAND) -> "Worker":
-        """Start the process; it holds no model yet. Raises OSError when none can be started."""
+        """Start the process without a model. Raises OSError if it cannot be started."""
         worker = cls()
-        given = Handover()
+        handover = Handover()
         try:
-            with given:
-                await worker._spawn(command, given)
-            reader, worker._writer = await asyncio.open_connection(sock=given.ours)
+            with handover:
+                await worker._spawn(command, handover)
+            reader, worker._writer = await asyncio.open_connection(sock=handover.ours)
             worker._listening = asyncio.create_task(worker._listen(reader))
         except BaseException:
-            given.ours.close()  # the end of its socket ends a process that has begun
+            handover.ours.close()  # a process that has started ends with its socket
             await asyncio.shield(asyncio.ensure_future(worker.close()))
             raise
         return worker
 
-    async def _spawn(self, command: Sequence[str], given: Handover) -> None:
+    async def _spawn(self, command: Sequence[str], handover: Handover) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *command,
-            stdin=given.stdin,
+            stdin=handover.stdin,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             env=environment(),
         )
         if self._process.stdin is not None:
-            self._process.stdin.write(given.made_out_to(self._process.pid))
+            self._process.stdin.write(handover.share_with(self._process.pid))
             self._process.stdin.close()
         if self._process.stderr is not None:
             self._words = asyncio.create_task(_last_words(self._process.stderr))
 
     @property
     def alive(self) -> bool:
-        """Whether the process still answers."""
+        """Whether the process is running."""
         return not self._gone.is_set()
 
     @property
     def busy(self) -> bool:
-        """Whether a reply is generated."""
+        """Whether a reply is being generated."""
         return bool(self._replies)
 
     @property
@@ -206,9 +206,9 @@ class Worker:
     ) -> Answer:
         """Send a command and wait for its answer.
 
-        The process is killed when the command is its turn and takes longer than *limit_s*, also
-        when nobody waits any more: no other command could be done. None: the caller sees to it.
-        Raises `WorkerFailed`, `ShortOfMemory`, `WorkerGone`; TypeError for text that is not
+        The process is killed if the command takes longer than *limit_s* once its turn has come,
+        even if nobody waits any more, because it blocks all others. None: the caller sets a limit.
+        Raises `WorkerFailed`, `ShortOfMemory`, `WorkerGone`; TypeError for text that is not valid
         Unicode.
         """
         event = await self._answer(next(self._ids), command, limit_s)
@@ -216,18 +216,18 @@ class Worker:
             if event.short_of:
                 raise ShortOfMemory(event.reason, event.short_of)
             raise WorkerFailed(event.reason)
-        return self._checked(event, kind)
+        return self._check_kind(event, kind)
 
     async def prepare(self, command: Prepare) -> Prepared:
         """Render and tokenize a prompt, and compile its grammar.
 
-        Raises `BadRequest` where the chat template refuses it, or the grammar is none.
+        Raises `BadRequest` if the chat template rejects it or the grammar is invalid.
         """
         number = next(self._ids)
         try:
             event = await self._answer(number, command, ANSWER_S)
             if not isinstance(event, Failed):
-                return self._checked(event, Prepared)
+                return self._check_kind(event, Prepared)
         except WorkerGone as error:
             raise EngineDied(str(error)) from error
         except asyncio.CancelledError:
@@ -241,11 +241,11 @@ class Worker:
         raise EngineFailed(event.reason)
 
     def drop(self, job: int) -> None:
-        """Forget a prepared prompt that will not be answered, or stop its reply within a token."""
+        """Discard a prepared prompt, or stop its reply within a token."""
         self._send(next(self._ids), Drop(job))
 
     def run(self, command: Run, form: ReplyFormat, on_end: Callable[[Ended], None]) -> WorkerReply:
-        """Start the reply to a prepared prompt, while fewer than `parallel` are generated.
+        """Start the reply to a prepared prompt while fewer than `parallel` replies run.
 
         *on_end* is called once, when the process is free for another reply.
         """
@@ -260,11 +260,11 @@ class Worker:
         return reply
 
     def forget(self, conversations: Sequence[str]) -> None:
-        """Free the cells of these conversations, without waiting."""
+        """Free the cells of these conversations without waiting."""
         self._send(next(self._ids), Forget(list(conversations)))
 
     def kill(self) -> None:
-        """End the process at once; whoever waits for it hears that it is gone."""
+        """Kill the process; everyone who waits for it gets `WorkerGone`."""
         self._ending = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -272,7 +272,7 @@ class Worker:
         self._hang_up()
 
     async def close(self) -> None:
-        """End the process: it stops by itself when its socket ends, and is killed after 2 s."""
+        """End the process: it stops when its socket ends, or is killed after 2 s."""
         self._ending = self._ending or self.alive
         self._hang_up()
         if self._listening is not None:
@@ -285,10 +285,10 @@ class Worker:
     # --- inside
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
-        """Take messages until the socket ends."""
+        """Receive messages until the socket ends."""
         try:
             while True:
-                number, head, body = lengths(await reader.readexactly(PREFIX.size))
+                number, head, body = parse_lengths(await reader.readexactly(PREFIX.size))
                 data = await reader.readexactly(head + body)
                 self._receive(number, decode(data[:head], data[head:]))
         except ValueError as error:
@@ -300,13 +300,13 @@ class Worker:
             self._hang_up()
 
     def _receive(self, number: int, event: object) -> None:
-        """Take a message from the process; raises ValueError for one that makes no sense."""
+        """Handle a message from the process. Raises ValueError if it makes no sense."""
         if not isinstance(event, Event):
             raise ValueError("it sent a command")
-        if asked := self._asked.pop(number, None):
+        if pending := self._pending.pop(number, None):
             self._watch()
-            if not asked[0].done():
-                asked[0].set_result(event)
+            if not pending[0].done():
+                pending[0].set_result(event)
             return
         reply = self._replies.get(number)
         if reply is None or not isinstance(event, TextPiece | Ended):
@@ -316,33 +316,33 @@ class Worker:
         reply.push(event)
 
     def _hang_up(self) -> None:
-        """Close the socket: whoever waits hears that the process is gone."""
+        """Close the socket; everyone who waits gets `WorkerGone`."""
         if self._writer is not None:
-            self._writer.transport.abort()  # without waiting for what has not been read yet
+            self._writer.transport.abort()  # without waiting for unread data
         self._gone.set()
-        asked, self._asked = self._asked, {}
+        pending, self._pending = self._pending, {}
         self._watch()
-        for answer, _ in asked.values():
+        for answer, _ in pending.values():
             if not answer.done():
                 answer.set_exception(WorkerGone())
-                answer.exception()  # nobody may be left to look at it
+                answer.exception()  # there may be nobody left to read it
         replies, self._replies = self._replies, {}
         for reply in replies.values():
             reply.push(Ended("failed", reason=GONE))
 
     async def _answer(self, number: int, command: Command, limit_s: float | None) -> Event:
-        """Send a command and wait for what the process answers."""
+        """Send a command and wait for its answer."""
         data = encode(number, command)
         if not self.alive or self._writer is None:
             raise WorkerGone
         answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answer, limit_s
-        if len(self._asked) == 1:
+        self._pending[number] = answer, limit_s
+        if len(self._pending) == 1:
             self._watch()
         self._writer.write(data)
         return await answer
 
-    def _checked(self, event: Event, kind: type[Answer]) -> Answer:
+    def _check_kind(self, event: Event, kind: type[Answer]) -> Answer:
         if isinstance(event, kind):
             return event
         log.error("a worker process answered out of turn and is killed")
@@ -350,11 +350,11 @@ class Worker:
         raise WorkerGone
 
     def _watch(self) -> None:
-        """Time the oldest command that is not answered: it is the one at work."""
+        """Start the time limit of the oldest unanswered command, which is being executed."""
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
-        _, limit_s = next(iter(self._asked.values()), (None, None))
+        _, limit_s = next(iter(self._pending.values()), (None, None))
         if limit_s is not None:
             loop = asyncio.get_running_loop()
             self._overdue = loop.call_later(limit_s, self._give_up)
@@ -378,7 +378,7 @@ class Worker:
 
 
 async def _wait_for_end(process: asyncio.subprocess.Process) -> None:
-    """Wait until the process is gone, for a time; then kill it and wait once more."""
+    """Wait a limited time for the process to end; then kill it and wait again."""
     for last in (False, True):
         try:
             await asyncio.wait_for(process.wait(), STOP_S)
@@ -393,7 +393,7 @@ async def _wait_for_end(process: asyncio.subprocess.Process) -> None:
 
 
 async def _last_words(stderr: asyncio.StreamReader) -> bytes:
-    """The end of what the process wrote about itself."""
+    """Read the end of the process's standard error."""
     words = b""
     while part := await stderr.read(4096):
         words = (words + part)[-_LAST_WORDS:]
@@ -401,13 +401,14 @@ async def _last_words(stderr: asyncio.StreamReader) -> bytes:
 
 
 def environment() -> dict[str, str]:
-    """The server's environment less its settings, with threads that spin shortly, then sleep.
+    """The server's environment without its settings, with threads that spin briefly, then sleep.
 
-    Threads that spin until the others are ready hold each other up as soon as another program wants
-    a core; those that sleep at once are woken by the kernel hundreds of times a token. Measured on
-    two cores with 135 M parameters and four clients, in tokens a second, with 1,000, 5,000 and
-    20,000 turns: quiet 116, 121 and 123; beside a program that takes a core 58, 60 and 61; beside
-    two 22, 23 and 22, and for one client 22, 18 and 18. Without an end: 2 to 10 beside others.
+    Threads that spin until the others are ready hold each other up as soon as another program needs
+    a core; threads that sleep at once are woken by the kernel hundreds of times per token. Measured
+    on two cores with 135 M parameters and four clients, in tokens per second, with 1,000, 5,000 and
+    20,000 spins: idle machine 116, 121 and 123; next to a program that uses a core 58, 60 and 61;
+    next to two 22, 23 and 22, and for one client 22, 18 and 18. Endless spinning: 2 to 10 next to
+    other programs.
     """
     paths = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
     inherited = {name: value for name, value in os.environ.items() if "LLMSVC" not in name}

@@ -1,19 +1,18 @@
-"""What the server and a worker process say to each other, whatever kind of model the worker holds.
+"""The protocol between the server and a worker process, for every kind of model.
 
-The server starts ``python -m runtime.llm.engine.worker`` with a stream socket, as `Handover` makes
-it. It sends commands, the worker sends events. A message is three little-endian 32-bit numbers (the
+The server starts ``python -m runtime.llm.engine.worker`` with a stream socket from `Handover`. It
+sends commands, and the worker sends events. A message is three little-endian 32-bit numbers (the
 number of the command, the length of the head, the length of the body), then a JSON head
 ``[kind, fields]``, then raw bytes: the vectors of an `Embedded`, nothing for the others. An event
-carries the number of the command that it answers. A worker whose socket reaches its end stops at
-once.
+has the number of the command that it answers. A worker stops at once when its socket ends.
 
-A worker is given one model: `LoadChat` or `LoadEncoder`, once. Commands are done and answered in
-the order in which they were sent and do not wait for a running reply; only `Run` and `Forget` do.
+A worker loads one model, by `LoadChat` or `LoadEncoder`. Commands are executed and answered in the
+order in which they were sent, without waiting for a running reply; only `Run` and `Forget` wait.
 
-A chat worker then takes `Open` and `Close` for contexts of its model, `Prepare` at any time, also
-while replies are generated, and as many `Run` at a time as `ChatLoaded` allows. `Drop` and `Forget`
-have no answer. A `Drop` works as soon as it arrives: it stops a reply within a token, also in the
-middle of a step.
+A chat worker then accepts `Open` and `Close` for contexts of its model, `Prepare` at any time, even
+while replies are generated, and as many concurrent `Run` as `ChatLoaded` allows. `Drop` and
+`Forget` have no answer. A `Drop` takes effect on arrival: it stops a reply within a token, even in
+the middle of a step.
 """
 
 import socket
@@ -33,7 +32,7 @@ PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
 MAX_BODY: Final = 64 << 20
 MAX_TEXTS: Final = 64
-"""Texts of one `Embed` or `Fit`."""
+"""Maximum texts of an `Embed` or `Fit`."""
 
 Pooling = Literal["mean", "cls", "none"]
 
@@ -48,11 +47,11 @@ class LoadChat:
     gpu_layers: int
     """0: CPU only; -1: every layer."""
     threads: int
-    """Of every computation; 0: chosen by a short timing of decode steps."""
+    """For every computation; 0: chosen by a short timing of decode steps."""
     template: str = ""
-    """Chat template in place of the one in the file."""
+    """Chat template that replaces the file's."""
     parallel: int = 1
-    """How many replies may be generated side by side; 0: chosen by a short timing."""
+    """Maximum concurrent replies; 0: chosen by a short timing."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +60,33 @@ class LoadEncoder:
 
     path: str
     vocab: str | None
-    """Of an ONNX model: one token a line."""
+    """Vocabulary file of an ONNX model, one token per line."""
     threads: int
-    """0: as many as the machine has physical cores, 4 at most."""
+    """0: the number of physical cores, at most 4."""
     pooling: Pooling | None
     """None: mean for ONNX, the file's own for GGUF."""
     max_seq: int | None
-    """Longest input in tokens; None: the encoder's default."""
+    """Maximum input in tokens; None: the encoder's default."""
     dims: int | None = None
-    """The width that is declared for the model; another one is a failure."""
+    """The declared width of the vectors; any other width is a failure."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """Make a context of *budget* tokens a conversation over a KV pool of *cells* tokens."""
+    """Make a context of *budget* tokens per conversation over a KV pool of *cells* tokens."""
 
     engine: str
     budget: int
     cells: int
     kept: int
-    """How many conversations may rest in it at a time."""
+    """Maximum number of cached conversations."""
 
 
 @dataclass(frozen=True)
 class Close:
-    """Free the context and every conversation in it; no reply of it may be prepared or running.
+    """Free the context and its conversations; no reply of it may be prepared or running.
 
-    Done at once, also while a reply of another context is generated.
+    Executed at once, even while another context generates a reply.
     """
 
     engine: str
@@ -101,13 +100,13 @@ class Prepare:
     messages: Sequence[ChatMessage]
     tools: Sequence[ToolOffer] = ()
     options: Mapping[str, object] = field(default_factory=dict)
-    """Further variables of the template."""
+    """Extra variables for the template."""
     prompt: str | None = None
-    """A text to take as it stands, control tokens included; the messages then count for nothing."""
+    """A raw prompt, control tokens included, that replaces the messages."""
     grammar: str = ""
-    """What the reply must match, as in `Sampling`; compiled here, so that a bad one is refused."""
+    """The grammar of the reply, as in `Sampling`; compiled here, so that an invalid one fails."""
     trigger: str = ""
-    """Text of the reply behind which the grammar holds; empty: from its first token on."""
+    """The grammar applies after this text of the reply; empty: from the first token on."""
 
 
 @dataclass(frozen=True)
@@ -116,22 +115,22 @@ class Run:
 
     job: int
     conversation: str | None
-    """Opaque name under which the conversation is kept; None: it is not."""
+    """Opaque name under which the conversation is cached; None: it is not cached."""
     sampling: Sampling
     max_output: int
-    """Cap on generated tokens; 0: only the budget of the engine."""
+    """Cap on generated tokens; 0: only the engine's budget applies."""
     stop: list[str]
-    """Texts that end the reply and are not part of it."""
+    """Texts that end the reply without being part of it."""
     is_session: bool = False
-    """Whether the name is that of a session, which a later request continues by its name."""
+    """Whether the name is a session, which later requests continue by name."""
     client: str = ""
-    """Without a session the prompt may begin with what a conversation of this client has in common
-    with it; empty: with nothing."""
+    """Without a session, the prompt may reuse the prefix that it shares with a conversation of this
+    client; empty: it reuses nothing."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Forget a prepared prompt that nobody wants answered, or stop the reply to it."""
+    """Discard a prepared prompt, or stop the reply to it."""
 
     job: int
 
@@ -145,26 +144,26 @@ class Forget:
 
 @dataclass(frozen=True)
 class Warm:
-    """Prove that a chat model can generate: one greedy token in a small context of its own."""
+    """Verify that a chat model can generate: one greedy token in a small context of its own."""
 
 
 @dataclass(frozen=True)
 class Embed:
-    """Make a vector of each text; at most `MAX_TEXTS`."""
+    """Embed each text; at most `MAX_TEXTS`."""
 
     texts: list[str]
 
 
 @dataclass(frozen=True)
 class Split:
-    """Cut a document into chunks, however many tokens they have."""
+    """Split a document into chunks, regardless of their number of tokens."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Cut those of the chunks that are too long for the model together with *prefix*."""
+    """Split the chunks that are too long for the model together with *prefix*."""
 
     texts: list[str]
     prefix: str = ""
@@ -175,7 +174,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Ok:
-    """The command is done."""
+    """The command was executed."""
 
 
 @dataclass(frozen=True)
@@ -184,21 +183,21 @@ class ChatLoaded:
 
     kv_bytes_per_token: int
     threads: int
-    """Of a step that computes one token."""
+    """For a step that computes one token."""
     prefill_threads: int
-    """Of a step that computes several."""
+    """For a step that computes several tokens."""
     parallel: int
-    """Replies that may be generated side by side."""
+    """Maximum concurrent replies."""
     chosen: Literal["given", "measured"]
-    """Where the number of threads comes from."""
+    """Whether the number of threads comes from the command or from a timing."""
     library: str
-    """The package that holds llama.cpp, its version, and whether it was compiled here."""
+    """The package of llama.cpp, its version, and whether it was compiled here."""
     devices: list[str]
-    """What this llama.cpp can compute on, as it names it."""
+    """Devices that llama.cpp can compute on, by its names."""
     gpu_layers: int
-    """How many layers of the model were given to a GPU, the output counted as one."""
+    """Number of layers on a GPU, counting the output as one."""
     template: Literal["given", "file", "chatml", "none"]
-    """Where the chat template comes from: the command, the file, the fallback, or there is none."""
+    """Source of the chat template: the command, the file, the fallback, or none."""
 
 
 @dataclass(frozen=True)
@@ -206,80 +205,80 @@ class EncoderLoaded:
     """The encoder is ready."""
 
     width: int
-    """Numbers of a vector."""
+    """Numbers per vector."""
     max_tokens: int
-    """Longest input; longer ones are truncated."""
+    """Maximum input; longer ones are truncated."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The command failed; *reason* is text for a client: no path, no class name."""
+    """The command failed; *reason* is text for a client, without paths and class names."""
 
     reason: str
     short_of: int = 0
-    """Bytes for which there is no room now; 0: it failed for another reason."""
+    """Bytes that did not fit into memory; 0: it failed for another reason."""
     unfit: bool = False
-    """The chat template could not turn the messages into a prompt."""
+    """Whether the chat template could not render the messages."""
     bad_grammar: bool = False
-    """The grammar cannot be enforced."""
+    """Whether the grammar cannot be enforced."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The whole prompt, rendered and tokenized, has this many tokens."""
+    """The prompt is rendered and tokenized."""
 
     job: int
     prompt_tokens: int
     thinks: bool = False
-    """Whether the prompt ends within a thought that it has opened."""
+    """Whether the prompt ends inside a thought that it opened."""
 
 
 @dataclass(frozen=True)
 class TextPiece:
-    """The next text of a running reply, never a part of a character.
+    """The next text of a running reply; it never splits a character.
 
-    An empty one is a sign that the prompt is being read.
+    An empty one means that the prompt is being read.
     """
 
     text: str
     tokens: int
-    """Tokens that the text covers."""
+    """Number of tokens of the text."""
     logprobs: Sequence[TokenLogprob] = ()
-    """Of each token, where they were asked for."""
+    """Log-probabilities of the tokens, if requested."""
 
 
 @dataclass(frozen=True)
 class Ended(Outcome):
-    """The reply is over and the worker is free for the next one."""
+    """The reply has ended and the worker is free for another one."""
 
     completion_tokens: int = 0
     prompt_tokens: int = 0
     reason: str = ""
-    """Of a failure: text for a client."""
+    """Reason of a failure, as text for a client."""
     bad_grammar: bool = False
-    """Of a failure: the grammar could not be followed any further."""
+    """Whether it failed because the grammar could not be followed any further."""
     kept: bool = False
-    """Whether the conversation is in the cache now."""
+    """Whether the conversation is now cached."""
     evicted: tuple[str, ...] = ()
-    """Conversations that gave up their cells to make room."""
+    """Conversations that were evicted to make room."""
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """The vectors of texts, in their order."""
+    """The vectors of texts, in order."""
 
     width: int
     tokens: list[int]
-    """Tokens of each text that the model saw: special ones counted, padding not."""
+    """Tokens of each text as computed, with special tokens and without padding."""
     truncated: int
-    """How many texts were cut at the model's longest input."""
+    """How many texts were cut to the model's maximum input."""
     vectors: bytes
-    """Unit vectors, little-endian float32, one row a text; sent as the body."""
+    """Unit vectors, little-endian float32, one row per text; sent as the body."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """Chunks in order; of a `Split` at least one for a text that is not blank."""
+    """Chunks in order; a `Split` of a non-blank text has at least one."""
 
     texts: list[str]
 
@@ -299,7 +298,7 @@ _KINDS: Final[dict[str, type[Message]]] = {
 
 
 def encode(number: int, message: Message) -> bytes:
-    """The bytes of a message; raises TypeError for a text that is not Unicode."""
+    """Encode a message. Raises TypeError for a text that is not valid Unicode."""
     fields: object = message
     body = b""
     if isinstance(message, Embedded):
@@ -310,7 +309,7 @@ def encode(number: int, message: Message) -> bytes:
 
 
 def decode(head: bytes, body: bytes = b"") -> Message:
-    """The message of a head and a body; raises ValueError when it is none."""
+    """Decode the message of a head and a body. Raises ValueError if it is invalid."""
     try:
         name, fields = orjson.loads(head)
         if body:
@@ -329,8 +328,8 @@ def decode(head: bytes, body: bytes = b"") -> Message:
         raise ValueError("not a message of the worker protocol") from error
 
 
-def lengths(prefix: bytes) -> tuple[int, int, int]:
-    """Number of the command, lengths of head and body; raises ValueError for impossible lengths."""
+def parse_lengths(prefix: bytes) -> tuple[int, int, int]:
+    """Parse the command's number and the parse_lengths of head and body. Raises ValueError."""
     number, head, body = PREFIX.unpack(prefix)
     if head > MAX_HEAD or body > MAX_BODY:
         raise ValueError("a message of the worker protocol is too long")
@@ -341,10 +340,10 @@ def lengths(prefix: bytes) -> tuple[int, int, int]:
 
 
 class Handover:
-    """The connection to a process that is about to start; leave it when the process has begun.
+    """The connection to a process that is about to start; exit it once the process has started.
 
-    It becomes the standard input of the process. On Windows a socket cannot be that: there it is
-    written to the standard input, made out to the process that reads it.
+    The socket becomes the standard input of the process. On Windows that is impossible: there a
+    copy for the process is written to its standard input.
     """
 
     def __init__(self) -> None:
@@ -353,8 +352,8 @@ class Handover:
         windows = sys.platform == "win32"
         self.stdin: Final = subprocess.PIPE if windows else self._theirs.fileno()
 
-    def made_out_to(self, pid: int) -> bytes:
-        """What the process *pid* has to read from its standard input; nothing if that is it."""
+    def share_with(self, pid: int) -> bytes:
+        """The data for the standard input of process *pid*; empty if that is the socket itself."""
         if sys.platform == "win32":
             return self._theirs.share(pid)
         return b""
@@ -367,7 +366,7 @@ class Handover:
 
 
 def take_connection() -> socket.socket:
-    """The socket that this process was given."""
+    """Open the socket that this process got from its `Handover`."""
     if sys.platform == "win32":
         connection = socket.fromshare(sys.stdin.buffer.read())
     else:

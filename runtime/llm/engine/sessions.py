@@ -1,7 +1,7 @@
-"""Which conversations are cached, over all engines, and which one goes when there are too many.
+"""Tracks the cached conversations of all engines and decides which ones to evict.
 
-Sessions, which clients named, and conversations without a session, whose beginning serves the next
-prompt that begins alike, have places of their own: neither goes for the other.
+Sessions, which clients name, and conversations without a session, whose prefix may serve another
+prompt, have separate limits: neither evicts the other.
 """
 
 import time
@@ -13,11 +13,11 @@ from runtime.llm.engine.protocol import Ended
 
 SEPARATOR = "\x1f"
 OTHERS: Final = 8
-"""Conversations without a session that are kept: as many as clients that are expected at a time."""
+"""Cached conversations without a session: the expected number of concurrent clients."""
 
 
-def conversation_name(owner: str, session_id: str, engine_key: str) -> str:
-    """The name of a session: two owners never share one, nor do two engines."""
+def name_conversation(owner: str, session_id: str, engine_key: str) -> str:
+    """Name a session, distinct for each owner and engine."""
     return SEPARATOR.join((engine_key, owner, session_id))
 
 
@@ -28,10 +28,10 @@ class _Cached(NamedTuple):
 
 
 class Sessions:
-    """The names of the conversations that engines keep; what is in them, the engines know.
+    """Names of the conversations that engines cache; the engines have their content.
 
-    *limit* bounds the sessions over all engines; *ttl_s* is how long a conversation may rest, 0 for
-    ever.
+    *limit* bounds the sessions over all engines; *ttl_s* is how long an unused conversation is
+    kept, 0 for ever.
     """
 
     def __init__(
@@ -47,26 +47,26 @@ class Sessions:
         self.rebuilds: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """The number of sessions."""
+        """Number of sessions."""
         return len(self._names(is_session=True))
 
     def _names(self, *, is_session: bool) -> list[str]:
         return [name for name, c in self._cached.items() if c.is_session == is_session]
 
     def touch(self, name: str, engine: str, *, is_session: bool = True) -> list[tuple[str, str]]:
-        """Make *name* the most recent one; (engine, name) of those that must go for it."""
+        """Make *name* the most recent one; return (engine, name) of those evicted for it."""
         self._cached[name] = _Cached(engine, self._clock(), is_session)
         self._cached.move_to_end(name)
         sessions, others = self._names(is_session=True), self._names(is_session=False)
         gone = (
             sessions[: max(0, len(sessions) - self._limit)] + others[: max(0, len(others) - OTHERS)]
         )
-        found = [(self._cached[name].engine, name) for name in gone]
+        evicted = [(self._cached[name].engine, name) for name in gone]
         self.evict(gone)
-        return found
+        return evicted
 
     def settle(self, name: str | None, ended: Ended) -> None:
-        """Count how a reply was served, and forget what its engine gave up by itself."""
+        """Count how the cache served a reply, and forget what its engine evicted."""
         self.evict(ended.evicted)
         if name is not None and not ended.kept:
             self._cached.pop(name, None)
@@ -79,23 +79,23 @@ class Sessions:
             self.rebuilds[word] = self.rebuilds.get(word, 0) + 1
 
     def evict(self, names: Iterable[str]) -> None:
-        """Forget names that gave up their place in an engine's memory, and count the sessions."""
+        """Forget conversations that left the cache, and count the sessions among them."""
         for name in names:
             cached = self._cached.pop(name, None)
             if cached is not None and cached.is_session:
                 self.evictions += 1
 
     def drop_engine(self, engine: str) -> None:
-        """Forget every conversation of an engine that is unloaded; they count as evicted."""
+        """Forget all conversations of an unloaded engine; they count as evicted."""
         self.evict([name for name, cached in self._cached.items() if cached.engine == engine])
 
-    def expired(self) -> list[tuple[str, str]]:
-        """Take out and return (engine, name) of those that rested longer than they may."""
+    def evict_expired(self) -> list[tuple[str, str]]:
+        """Evict conversations that were unused for too long; return their (engine, name)."""
         limit = self._clock() - self._ttl_s
-        rested = [
+        expired = [
             (cached.engine, name)
             for name, cached in self._cached.items()
             if self._ttl_s and cached.used < limit
         ]
-        self.evict([name for _, name in rested])
-        return rested
+        self.evict([name for _, name in expired])
+        return expired

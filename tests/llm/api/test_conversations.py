@@ -198,7 +198,7 @@ async def test_an_unloaded_engine_takes_its_conversations_along(server: Server) 
 
 async def test_an_engine_that_dies_takes_its_conversations_along(server: Server) -> None:
     await turn(server, "<gold>")
-    (engine,) = server.service.pool.loaded()
+    (engine,) = server.service.pool.list_engines()
     os.kill(engine.worker.pid, signal.SIGKILL)
     await engine.worker._gone.wait()
     answer = await turn(server, after("<gold>", GOLD, "go"))

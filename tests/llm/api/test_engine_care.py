@@ -21,14 +21,14 @@ async def test_an_idle_context_goes_while_another_of_its_file_is_in_the_middle_o
         await server.ask("endless", max_tokens=512, max_completion_tokens=1)
         async with server.streaming("endless") as running:
             await running.piece()
-            (engine, idle) = pool.loaded()
+            (engine, idle) = pool.list_engines()
             assert engine.worker is idle.worker
             other = asyncio.create_task(
                 server.request("POST", "/v1/engines/unload")
                 if by == "unload"
                 else server.ask("recall")
             )
-            await until(lambda: idle not in pool.loaded())
+            await until(lambda: idle not in pool.list_engines())
             await until(lambda: not pool._tasks)
             assert engine.worker.busy, "it was freed only behind the reply"
             await running.piece()
@@ -40,7 +40,7 @@ async def test_warming_has_its_own_time_and_the_next_call_warms_the_same_engine(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await server.ask("recall", max_completion_tokens=1)
-    (engine,) = server.service.pool.loaded()
+    (engine,) = server.service.pool.list_engines()
     os.kill(engine.worker.pid, signal.SIGSTOP)
     frozen = psutil.Process(engine.worker.pid)
     await until(lambda: frozen.status() == psutil.STATUS_STOPPED)
@@ -53,7 +53,7 @@ async def test_warming_has_its_own_time_and_the_next_call_warms_the_same_engine(
     monkeypatch.undo()
     again = await server.request("POST", "/health/warm?model=recall")
     assert again.json["status"] == "warm"
-    assert server.service.pool.loaded() == [engine]
+    assert server.service.pool.list_engines() == [engine]
 
 
 async def test_an_embedding_model_asked_to_chat_is_told_so_and_nothing_failed(

@@ -66,7 +66,7 @@ async def test_idle_engines_are_unloaded_and_loaded_again(start: Start) -> None:
 
         server.service.pool._start_worker = noted
         await server.ask("recall")
-        await until(lambda: not server.service.pool.loaded())
+        await until(lambda: not server.service.pool.list_engines())
         await until(lambda: not workers[0].alive)
         assert (await server.ask("recall", "<gold>")).said == GOLD
 
@@ -216,7 +216,7 @@ async def test_an_engine_that_hangs_is_killed_after_its_client_left(
     monkeypatch.setattr("runtime.llm.engine.process.SETTLE_S", 0.3)
     async with server.streaming("endless") as running:
         await running.piece()
-        (engine,) = server.service.pool.loaded()
+        (engine,) = server.service.pool.list_engines()
         os.kill(engine.worker.pid, signal.SIGSTOP)
     await until(lambda: not engine.worker.alive)
     await server.idle()
@@ -231,7 +231,7 @@ async def test_a_crash_costs_the_running_reply_only_and_the_next_in_line_is_answ
         ask = server.ask("endless", "<gold>", max_completion_tokens=3)
         waiting = asyncio.create_task(ask)
         await until(lambda: server.service.chats.local.waiting == 1)
-        (engine,) = server.service.pool.loaded()
+        (engine,) = server.service.pool.list_engines()
         await until(lambda: engine.users == 2)
         os.kill(engine.worker.pid, signal.SIGKILL)
         last = await running.rest()
@@ -243,7 +243,7 @@ async def test_a_crash_costs_the_running_reply_only_and_the_next_in_line_is_answ
 async def test_unloading_now_leaves_no_process(server: Server) -> None:
     await server.ask("recall")
     await server.ask("noise", max_completion_tokens=1)
-    workers = [engine.worker for engine in server.service.pool.loaded()]
+    workers = [engine.worker for engine in server.service.pool.list_engines()]
     answer = await server.request("POST", "/v1/engines/unload")
     again = await server.request("POST", "/v1/engines/unload")
     await until(lambda: not any(worker.alive for worker in workers))
@@ -254,7 +254,7 @@ async def test_models_of_the_budget_of_the_settings(start: Start, tmp_path: Path
     folder = write_models(tmp_path / "models")
     async with start(models=folder, default_context=300) as server:
         over = await server.ask("endless", "x" * 300)
-        (engine,) = server.service.pool.loaded()
+        (engine,) = server.service.pool.list_engines()
     assert "is 300;" in over.error["message"]
     assert engine.budget == 300
 
@@ -275,7 +275,7 @@ async def test_an_engine_that_is_still_closing_does_not_keep_its_successor_from_
 
 def pushed(server: Server) -> list[str]:
     """Keys of loaded engines once the first one has lost its place."""
-    keys = [engine.key for engine in server.service.pool.loaded()]
+    keys = [engine.key for engine in server.service.pool.list_engines()]
     return [] if "endless_model_LOCAL_CPU" in keys else keys
 
 

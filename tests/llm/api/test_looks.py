@@ -74,7 +74,7 @@ async def test_a_look_wakes_nobody(server: Server) -> None:
     for path in ("/health", "/metrics", "/v1/models", "/v1/sysmodel/status", "/v1/requests"):
         assert (await server.get(path)).status == 200
     assert server.service.last_activity == before
-    assert server.service.pool.loaded() == []
+    assert server.service.pool.list_engines() == []
 
 
 async def test_the_model_list_has_files_by_name_and_then_the_system_model(
@@ -124,7 +124,9 @@ async def test_warming_a_file_loads_it_and_counts_as_no_request(server: Server) 
     assert body == {"model": "recall", "status": "warm", "engine_loaded": True}
     assert server.service.last_activity > before
     assert server.service.admission.totals.admitted == 0
-    assert [engine.key for engine in server.service.pool.loaded()] == ["recall_model_LOCAL_CPU"]
+    assert [engine.key for engine in server.service.pool.list_engines()] == [
+        "recall_model_LOCAL_CPU"
+    ]
 
 
 async def test_warming_does_not_wait_for_the_lane(server: Server) -> None:

@@ -90,7 +90,7 @@ async def test_the_stricter_budget_ends_the_reply(shared: Server) -> None:
 async def test_a_budget_above_the_models_own_is_pulled_to_it(server: Server) -> None:
     for wanted in (2048, 2049, 1 << 31):
         assert (await server.ask("recall", "<red>", max_tokens=wanted)).status == 200
-    keys = [engine.key for engine in server.service.pool.loaded()]
+    keys = [engine.key for engine in server.service.pool.list_engines()]
     assert keys == ["recall_2048_LOCAL_CPU"]
 
 

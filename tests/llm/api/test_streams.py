@@ -175,7 +175,7 @@ async def test_an_engine_that_dies_in_mid_stream_is_an_error_frame_and_the_next_
 ) -> None:
     async with server.streaming("endless") as events:
         await events.piece()
-        (engine,) = server.service.pool.loaded()
+        (engine,) = server.service.pool.list_engines()
         os.kill(engine.worker.pid, signal.SIGKILL)
         *_, failure, sentinel = await events.rest()
     again = await server.ask("endless", "<gold>", max_completion_tokens=3)
@@ -193,7 +193,7 @@ async def test_an_engine_that_dies_in_mid_stream_is_an_error_frame_and_the_next_
 async def test_an_engine_that_dies_is_a_500_for_a_blocking_request(server: Server) -> None:
     waiting = asyncio.ensure_future(server.ask("endless"))
     await until(lambda: server.service.chats.local.running == 1)
-    (engine,) = server.service.pool.loaded()
+    (engine,) = server.service.pool.list_engines()
     os.kill(engine.worker.pid, signal.SIGKILL)
     answer = await waiting
 

@@ -222,7 +222,7 @@ async def test_an_engine_of_the_system_model_that_dies_is_a_rich_500_and_comes_b
 
 def system_worker(server: Server) -> int:
     """The process id of the system model's engine."""
-    (engine,) = server.service.pool.loaded("system")
+    (engine,) = server.service.pool.list_engines("system")
     return engine.worker.pid
 
 
@@ -232,11 +232,11 @@ async def test_warming_asks_for_the_state_and_with_deep_for_a_token(
     async with start(sysmodel=managed(models / "recall.gguf")) as server:
         await available(server)
         shallow = await server.request("POST", "/health/warm")
-        assert server.service.pool.loaded("system") == []
+        assert server.service.pool.list_engines("system") == []
         deep = await server.request("POST", f"/health/warm?model={SYSTEM}&deep=1")
-        assert server.service.pool.loaded("system") != []
+        assert server.service.pool.list_engines("system") != []
         unloaded = await server.request("POST", "/v1/engines/unload")
-        await until(lambda: not server.service.pool.loaded("system"))
+        await until(lambda: not server.service.pool.list_engines("system"))
     for found in (shallow, deep):
         body = found.json
         assert isinstance(body.pop("ms"), int)

@@ -44,7 +44,7 @@ class Pretender(Worker):
             self.rig.at_work -= 1
         if not self.alive:
             raise WorkerGone
-        return self._checked(self.rig.answer(self, command), kind)
+        return self._check_kind(self.rig.answer(self, command), kind)
 
     async def close(self) -> None:
         await asyncio.sleep(0)
@@ -87,7 +87,7 @@ class Rig:
 
     @property
     def encoders(self) -> list[Engine]:
-        return self.pool.loaded("embedding")
+        return self.pool.list_engines("embedding")
 
     def embed(self, text: str, times: int = 1, model: str = "a") -> "asyncio.Task[Vectors]":
         """A request of as many texts."""

@@ -27,7 +27,7 @@ from runtime.llm.engine.protocol import (
     Split,
     decode,
     encode,
-    lengths,
+    parse_lengths,
     take_connection,
 )
 
@@ -141,7 +141,7 @@ def serve(connection: socket.socket) -> None:
     """Answer until the socket ends."""
     with connection.makefile("rb") as stream:
         while prefix := stream.read(PREFIX.size):
-            number, head, body = lengths(prefix)
+            number, head, body = parse_lengths(prefix)
             command = decode(stream.read(head), stream.read(body))
             assert isinstance(command, Command)
             play(connection, number, command)

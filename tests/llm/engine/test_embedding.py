@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runtime.llm.engine.embedding import SLICE_TEXTS, Embedder, Purpose, slices
+from runtime.llm.engine.embedding import SLICE_TEXTS, Embedder, Purpose, make_slices
 from runtime.llm.engine.pool import Pool
 from runtime.llm.engine.process import WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import (
@@ -120,7 +120,7 @@ async def test_what_was_embedded_is_counted(rig: Rig) -> None:
     [(10, 128, 16), (5000, 512, 16), (5000, 8192, 1), (1022, 8192, 8)],
 )
 def test_long_inputs_make_small_slices(length: int, max_tokens: int, most: int) -> None:
-    cut = slices(["x" * length] * 50, max_tokens)
+    cut = make_slices(["x" * length] * 50, max_tokens)
     assert max(map(len, cut)) == most <= SLICE_TEXTS
     assert sorted(itertools.chain(*cut)) == list(range(50))
 

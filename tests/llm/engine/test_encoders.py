@@ -67,7 +67,7 @@ async def test_a_place_is_not_waited_for_without_end() -> None:
     rig.gate.clear()
     tasks = [rig.embed("x", model=model) for model in "ab"]
     await settle()
-    with pytest.raises(EmbedBusy, match="all in use"):
+    with pytest.raises(EmbedBusy, match="models in memory are in use"):
         await rig.embed("x", model="c")
     rig.gate.set()
     await asyncio.gather(*tasks)

@@ -87,7 +87,7 @@ class Rig:
 
     @property
     def keys(self) -> list[str]:
-        return [engine.key for engine in self.pool.loaded()]
+        return [engine.key for engine in self.pool.list_engines()]
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ async def test_a_load_goes_on_when_the_one_who_asked_leaves(rig: Rig) -> None:
     await until(lambda: bool(rig.workers))
     task.cancel()
     await until(lambda: bool(rig.keys))
-    await until(lambda: rig.pool.loaded()[0].users == 0)
+    await until(lambda: rig.pool.list_engines()[0].users == 0)
     await rig.pool.close()
 
 
@@ -255,7 +255,7 @@ async def test_short_memory_lets_idle_engines_go(
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=9, total=100))
     rig.pool.tick(0.0)
     assert rig.keys == ["recall_model_LOCAL_CPU"]
-    assert "memory runs short" in caplog.text
+    assert "memory is low" in caplog.text
     rig.pool.release(held)
     await rig.pool.close()
 
@@ -264,7 +264,7 @@ async def test_warming_is_shared_and_done_once_a_file(rig: Rig) -> None:
     await asyncio.gather(*(rig.pool.warm(rig.entry("recall")) for _ in range(5)))
     await rig.pool.warm(rig.entry("recall"))
     assert rig.workers[0].count(Warm) == 1
-    assert rig.pool.loaded()[0].users == 0
+    assert rig.pool.list_engines()[0].users == 0
     await rig.pool.close()
 
 
@@ -276,7 +276,7 @@ async def test_an_engine_that_cannot_generate_is_not_warm(rig: Rig) -> None:
     rig.answer = refuse
     with pytest.raises(LocalInitFailed, match="no token"):
         await rig.pool.warm(rig.entry("recall"))
-    assert rig.pool.loaded()[0].users == 0
+    assert rig.pool.list_engines()[0].users == 0
     await rig.pool.close()
 
 
@@ -284,7 +284,9 @@ async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
     asked = [(model, n) for model in ("recall", "noise", "strict") for n in (None, 256, 512)] * 4
     await asyncio.gather(*(rig.use(model, tokens) for model, tokens in asked))
     assert len(rig.keys) <= 2
-    assert Counter(engine.users for engine in rig.pool.loaded()) == Counter({0: len(rig.keys)})
+    assert Counter(engine.users for engine in rig.pool.list_engines()) == Counter(
+        {0: len(rig.keys)}
+    )
     await rig.pool.close()
     assert not any(worker.alive for worker in rig.workers)
 

@@ -68,10 +68,10 @@ async def test_a_process_killed_in_a_request_costs_no_answer(
     before = embedder.totals.texts
     task = asyncio.create_task(embedder.embed(entry, texts))
     await until(lambda: embedder.totals.texts > before + 64)
-    (encoder,) = embedder._pool.loaded("embedding")
+    (encoder,) = embedder._pool.list_engines("embedding")
     os.kill(encoder.worker.pid, signal.SIGKILL)
     again = await task
     assert again.tokens == right.tokens
     for at in range(0, len(texts), 97):
         assert again.floats(at) == pytest.approx(right.floats(at), abs=1e-6)
-    assert embedder._pool.loaded("embedding") != [encoder]
+    assert embedder._pool.list_engines("embedding") != [encoder]

@@ -42,7 +42,7 @@ async def left(server: Server, number: int) -> None:
 
 async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(server: Server) -> None:
     await server.ask("endless", max_completion_tokens=1)
-    engine = server.service.pool.loaded()[0]
+    engine = server.service.pool.list_engines()[0]
     process = psutil.Process(engine.worker.pid)
     began = process.cpu_times().user
     await server.ask("endless", PROMPT, max_completion_tokens=1)
@@ -55,7 +55,7 @@ async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(server: Serv
 
     assert process.cpu_times().user - began < whole / 2
     assert again.said == REPLIES["<gold>"]
-    assert server.service.pool.loaded()[0].worker is engine.worker
+    assert server.service.pool.list_engines()[0].worker is engine.worker
 
 
 async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(server: Server) -> None:
@@ -74,7 +74,7 @@ async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(serve
     go_on.set()
 
     assert (await waiting).said == REPLIES["<red>"]
-    (engine,) = server.service.pool.loaded()
+    (engine,) = server.service.pool.list_engines()
     assert engine.users == 0
 
 
@@ -127,5 +127,5 @@ async def test_leaving_at_every_moment_leaves_nothing_held(server: Server) -> No
     await server.idle()
 
     assert server.totals_add_up()
-    assert server.service.pool.loaded()[0].users == 0
+    assert server.service.pool.list_engines()[0].users == 0
     assert (await server.ask("recall", "<gold>")).said == REPLIES["<gold>"]

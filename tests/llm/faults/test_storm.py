@@ -70,7 +70,7 @@ async def test_a_storm_passes_and_every_request_is_counted_once(start: Start) ->
         health = await server.get("/health")
         found = await server.metrics()
         answered = await server.ask("recall", "<gold>")
-        users = [engine.users for engine in server.service.pool.loaded()]
+        users = [engine.users for engine in server.service.pool.list_engines()]
 
     assert highest <= 8
     assert set(ends) <= {"left", "200", "404", "429", "503"}, ends
@@ -96,7 +96,7 @@ async def test_engines_that_are_killed_in_a_storm_come_back(start: Start) -> Non
 
         async def kill() -> None:
             while not over.is_set():
-                for engine in server.service.pool.loaded():
+                for engine in server.service.pool.list_engines():
                     if chance.random() < 0.5:
                         engine.worker.kill()
                 await asyncio.sleep(0.3)

@@ -36,7 +36,7 @@ from runtime.llm.engine.protocol import (
     TextPiece,
     decode,
     encode,
-    lengths,
+    parse_lengths,
 )
 from runtime.llm.inference import Sampling
 from runtime.llm.messages import ChatMessage
@@ -103,7 +103,7 @@ class Worker:
         prefix = self._take(PREFIX.size)
         if not prefix:
             return None
-        self.answered, head, body = lengths(prefix)
+        self.answered, head, body = parse_lengths(prefix)
         event = decode(self._take(head), self._take(body))
         assert isinstance(event, Event)
         return event

@@ -37,7 +37,7 @@ from runtime.llm.engine.protocol import (
     Warm,
     decode,
     encode,
-    lengths,
+    parse_lengths,
     take_connection,
 )
 from runtime.llm.engine.worker import resources
@@ -222,7 +222,7 @@ def _next(stream: BufferedReader) -> tuple[int, Command] | None:
     prefix = stream.read(PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
-    number, *sizes = lengths(prefix)
+    number, *sizes = parse_lengths(prefix)
     head, body = (stream.read(size) for size in sizes)
     if [len(head), len(body)] != sizes:
         return None
