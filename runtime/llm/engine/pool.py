@@ -290,7 +290,7 @@ class Pool:
         return len(idle)
 
     def tick(self, idle_s: float) -> None:
-        """Unload idle and dead engines and expired conversations; if memory is low, all idle ones."""
+        """Unload idle and dead engines, old conversations; all idle engines if memory is low."""
         for engine in [e for e in self._engines.values() if not e.users and not e.worker.alive]:
             self._forget(engine)
         if idle_s:

@@ -74,7 +74,7 @@ async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(shared:
 
 async def test_a_template_that_refuses_the_turns_is_a_400_with_its_words(shared: Server) -> None:
     answer = await shared.ask("strict", "forbidden")
-    said = "the model's chat template refused these messages: not that"
+    said = "the model's chat template rejected these messages: not that"
     assert check(answer, 400, INVALID)["message"] == said
 
 

@@ -182,7 +182,7 @@ async def test_a_model_whose_chat_template_does_not_compile_cannot_be_loaded(
     tinymodel.write_recall(folder / "m.gguf", [[b"a1 ", b"a2 "], [b"b1", b"b2"]], shape=shape)
     async with start(models=folder) as server:
         said = failed(await server.ask("m", stream=stream))
-    assert "the chat template of the file does not compile: " in said
+    assert "the file's chat template does not compile: " in said
 
 
 async def test_a_load_that_takes_too_long_is_a_503(start: Start) -> None:

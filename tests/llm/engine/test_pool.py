@@ -291,7 +291,7 @@ async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
     assert not any(worker.alive for worker in rig.workers)
 
 
-SHORT = "not enough memory: needs 733 MB, 500 MB can be taken"
+SHORT = "not enough memory: needs 733 MB, 500 MB are available"
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_a_context_that_the_engine_cannot_make_is_refused_in_words(recall: Path)
         started.send(Open("big", 1 << 19, 1 << 20, 4))
         reason = started.expect(Failed).reason
         assert started.ask([("user", "<red>")]).text == "red1 red2 red3"
-    assert reason == "the context of 524288 tokens cannot be made for this model"
+    assert reason == "a context of 524288 tokens cannot be created for this model"
 
 
 def test_what_comes_before_a_model_is_refused() -> None:

@@ -9,7 +9,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.engine.worker.splitting import JOINT, LIMIT, OVERLAP, chunk, fitted
+from runtime.llm.engine.worker.splitting import JOINT, LIMIT, OVERLAP, chunk, fit_chunks
 
 LETTERS = "abcdefghij"
 
@@ -170,7 +170,7 @@ FITTED: dict[str, tuple[list[str], int, list[str]]] = {
 
 @pytest.mark.parametrize(("chunks", "limit", "expected"), FITTED.values(), ids=FITTED)
 def test_chunks_are_cut_until_they_fit(chunks: list[str], limit: int, expected: list[str]) -> None:
-    assert fitted(chunks, words(limit)) == expected
+    assert fit_chunks(chunks, words(limit)) == expected
 
 
 @given(st.lists(TEXTS, max_size=3), st.integers(0, 12))
@@ -178,7 +178,7 @@ def test_fitting_loses_nothing_and_ends(chunks: list[str], limit: int) -> None:
     def fits(text: str) -> bool:
         return len(text.encode()) <= limit
 
-    pieces = fitted(chunks, fits)
+    pieces = fit_chunks(chunks, fits)
 
     shown = "".join(c for piece in pieces for c in piece if not c.isspace())
     assert shown == "".join(c for text in chunks for c in text if not c.isspace())

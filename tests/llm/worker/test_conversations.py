@@ -11,9 +11,9 @@ from runtime.llm.engine.worker.conversations import (
     Part,
     Parts,
     Prompt,
-    cut_behind,
-    digest,
-    plan,
+    hash_messages,
+    make_plan,
+    split_generated,
 )
 from runtime.llm.engine.worker.engine import StopScanner
 from runtime.llm.inference import ReplyFormat
@@ -21,7 +21,9 @@ from runtime.llm.messages import ChatMessage, MessageCall, MessageFunction
 from tests.llm.worker.harness import spoken
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
-MEMORY = Memory(1, digest(spoken(FIRST)), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end")
+MEMORY = Memory(
+    1, hash_messages(spoken(FIRST)), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end"
+)
 NEXT = [*FIRST, ("assistant", " Brake late.\n"), ("user", "And turn 3?")]
 AFTER = (Part("<end>", quoted=False), Part("next", quoted=True))
 
@@ -49,7 +51,9 @@ CASES: list[tuple[Talk, tuple[float, int], str | None]] = [
 def test_a_request_continues_only_the_very_same_conversation(
     messages: Talk, sampler: tuple[float, int], reason: str | None
 ) -> None:
-    made = plan(MEMORY, Prompt(spoken(messages), [1, 2, 9, 9, 9], AFTER), sampler, 100, letters)
+    made = make_plan(
+        MEMORY, Prompt(spoken(messages), [1, 2, 9, 9, 9], AFTER), sampler, 100, letters
+    )
     assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
 
 
@@ -89,11 +93,11 @@ def test_a_call_that_comes_back_with_its_results_goes_on(
     messages = [*spoken(FIRST), echo, *turns]
     form = ReplyFormat("tagged", thinks=True)
     prompt = Prompt(messages, [1, 2, 9], AFTER, format=form)
-    assert plan(memory, prompt, (0.5, 40), 100, letters).reason == reason
+    assert make_plan(memory, prompt, (0.5, 40), 100, letters).reason == reason
 
 
 def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> None:
-    made = plan(MEMORY, Prompt(spoken(NEXT), [1, 2, 9], None), (0.5, 40), 100, letters)
+    made = make_plan(MEMORY, Prompt(spoken(NEXT), [1, 2, 9], None), (0.5, 40), 100, letters)
     assert (made.reason, made.keep, made.feed) == ("template", 2, [9])
 
 
@@ -110,7 +114,7 @@ def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> 
 def test_the_tokens_of_a_reply_are_those_whose_text_was_shown(
     reply: str, pieces: list[tuple[int, bytes]], expected: tuple[list[int], str]
 ) -> None:
-    assert cut_behind(reply, pieces) == expected
+    assert split_generated(reply, pieces) == expected
 
 
 @settings(deadline=None)  # the machine may be busy

@@ -81,11 +81,11 @@ def test_commands_that_cannot_be_done_say_why_and_the_process_goes_on(
         shared.failure(Fit(["a"] * (MAX_TEXTS + 1))),
     ]
     assert reasons == [
-        "this process holds a model already",
-        "1 to 64 texts can be embedded at a time",
-        "1 to 64 texts can be embedded at a time",
+        "this process already has a model",
+        "a command may embed 1 to 64 texts",
+        "a command may embed 1 to 64 texts",
         "the model's prefix for documents leaves no room for a text",
-        "64 texts at most can be fitted at a time",
+        "a command may fit at most 64 texts",
     ]
     assert shared.embed(["a"])[0].tokens == [3]
 
@@ -118,7 +118,7 @@ def test_files_that_cannot_be_loaded_are_told_in_words_for_a_client(
         started.process.wait(30)
         assert started.process.stderr is not None
         assert started.process.stderr.read() == b""
-    assert width == "384 dims are declared for it, its vectors have 48"
+    assert width == "its vectors have 48 dimensions, not the declared 384"
     assert [answer.reason if isinstance(answer, Failed) else "" for answer in answers] == [
         "the file cannot be read",
         "the file cannot be read",
@@ -127,7 +127,7 @@ def test_files_that_cannot_be_loaded_are_told_in_words_for_a_client(
         "the file ends too early",
         "the vocabulary cannot be read",
         "the vocabulary lacks the special token [SEP]",
-        "an ONNX model needs a vocabulary file beside it",
+        "an ONNX model needs a vocabulary file next to it",
     ]
 
 

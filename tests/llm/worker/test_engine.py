@@ -10,7 +10,7 @@ from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
-from runtime.llm.engine.worker.prompt import CHATML_TURNS, Quoter, Script, tokens_of
+from runtime.llm.engine.worker.prompt import CHATML_TURNS, Quoter, Script, tokenize_parts
 from runtime.llm.inference import GREEDY, TokenLogprob
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Messages, spoken
@@ -65,8 +65,8 @@ class Bench:
         messages = spoken(pairs)
         quoted = self.quoter.quote(Script(messages))
         rendering = CHATML_TURNS.render(quoted.script)
-        tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
-        after = None if rendering.after is None else quoted.parts(rendering.after)
+        tokens = tokenize_parts(self.model, quoted.split(rendering.text), whole=True)
+        after = None if rendering.after is None else quoted.split(rendering.after)
         talk = Talk(next(self.jobs))
         self.wanted.begin(talk.job)
         run = Run(talk.job, name, GREEDY, 0, [], is_session=is_session, client=client)
@@ -147,7 +147,7 @@ def test_a_refused_prompt_leaves_the_conversation(bench: Bench) -> None:
     ],
 )
 def test_a_line_of_the_log_loses_its_paths(line: str, shown: str) -> None:
-    assert native.plain(line) == shown
+    assert native.sanitise(line) == shown
 
 
 # --- prompts without a session

@@ -7,11 +7,11 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from runtime.llm.engine.worker import library, native, selftest
+from runtime.llm.engine.worker import library, native
 from runtime.llm.engine.worker.library import DECLARED, DEFAULTS, PREBUILT, NoLibrary
 from tests.llm import tinymodel
 
-WORDS = [[f"{word} ".encode() for word in selftest.EXPECTED.split()]]
+WORDS = [[f"{word} ".encode() for word in native.EXPECTED.split()]]
 
 
 @pytest.fixture
@@ -41,20 +41,20 @@ def add(site: Path, package: str, metadata: str) -> Path:
 
 def test_the_library_in_use_has_a_name_and_computes() -> None:
     assert library.DECLARED in native.LIBRARY or library.PREBUILT in native.LIBRARY
-    selftest.check_library()
-    assert any(device.startswith("CPU") for device in native.devices())
+    native.check_library()
+    assert any(device.startswith("CPU") for device in native.list_devices())
 
 
 def test_the_model_of_the_selftest_is_the_one_that_answers_its_words(tmp_path: Path) -> None:
     shape = tinymodel.Shape(template=None, context=64)
     made = tinymodel.write_recall(tmp_path / "tiny.gguf", WORDS, width=64, shape=shape)
-    assert selftest.MODEL.read_bytes() == made.read_bytes()
+    assert native.TINY_MODEL.read_bytes() == made.read_bytes()
 
 
 def test_a_library_that_computes_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native.Sampler, "sample", lambda *_: 65)
     with pytest.raises(native.EngineError, match="fails its self-test"):
-        selftest.check_library()
+        native.check_library()
 
 
 def test_a_library_whose_structures_lie_elsewhere_is_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.llm.engine.protocol import Embedded, Pooling
 from runtime.llm.engine.worker.encoders import NOT_FINITE
-from runtime.llm.engine.worker.llama import LlamaEncoder, unit
+from runtime.llm.engine.worker.llama import LlamaEncoder, normalise
 from runtime.llm.engine.worker.resources import Refused
 from tests.llm import tinymodel
 from tests.llm.engine import onnxkit
@@ -44,7 +44,7 @@ def test_the_pooling_is_that_of_the_file_unless_another_is_declared(tmp_path: Pa
 @pytest.mark.parametrize("kind", [int(gguf.PoolingType.RANK), 5, 1 << 31])
 def test_a_pooling_that_gives_no_vectors_is_refused(kind: int, tmp_path: Path) -> None:
     path = ggufbert.write(tmp_path / "bert.gguf", pooling=kind)
-    with pytest.raises(Refused, match="names a pooling that gives no vectors"):
+    with pytest.raises(Refused, match="declares a pooling that returns no vectors"):
         encoder(path)
 
 
@@ -68,9 +68,9 @@ def test_the_longest_input_is_bounded_by_the_file(tmp_path: Path) -> None:
 def test_numbers_that_are_none_are_told() -> None:
     for wrong in (math.inf, -math.inf, math.nan):
         with pytest.raises(Refused, match=NOT_FINITE):
-            unit([1.0, wrong])
-    assert unit([0.0, 0.0]) == bytes(8)
-    assert struct.unpack("<2f", unit([3e38, 4e38])) == pytest.approx((0.6, 0.8))
+            normalise([1.0, wrong])
+    assert normalise([0.0, 0.0]) == bytes(8)
+    assert struct.unpack("<2f", normalise([3e38, 4e38])) == pytest.approx((0.6, 0.8))
 
 
 def test_files_that_are_no_encoder_are_refused(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_the_longest_input_is_what_the_positions_can_take(tmp_path: Path) -> Non
     assert encoder(path, max_seq=40).max_tokens == 40
     with pytest.raises(Refused, match="the model cannot take inputs of 41 tokens"):
         encoder(path, max_seq=41)
-    with pytest.raises(Refused, match="the longest input must be 3 to 8192 tokens"):
+    with pytest.raises(Refused, match="the maximum input must be 3 to 8192 tokens"):
         encoder(path, max_seq=2)
 
 
@@ -177,7 +177,7 @@ FLAT_SHAPE = tensor("flat", np.array([-1]), Element.INT64)
 REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     "another input": (
         lambda: Built(inputs=given(input_ids=BATCH, bbox=BATCH)),
-        "the model needs an input that no text has: bbox",
+        "the model needs an unknown input: bbox",
     ),
     "no ids": (
         lambda: Built(inputs=given(attention_mask=BATCH), ids="attention_mask"),
@@ -192,26 +192,26 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
             inputs=given(input_ids=["batch", "one", "seq"]),
             output=value_info("out", Element.FLOAT, ["batch", "one", "seq", 4]),
         ),
-        "the input input_ids does not take any number of texts of any length",
+        "the input input_ids does not accept any number of texts of any length",
     ),
     "a fixed length": (
         lambda: Built(inputs=given(input_ids=[1, 64])),
-        "the input input_ids does not take any number of texts of any length",
+        "the input input_ids does not accept any number of texts of any length",
     ),
     "whole numbers": (
         lambda: Built(
             [node("Cast", ["rows"], "out", to=int(Element.INT64))],
             output=value_info("out", Element.INT64, [*BATCH, 4]),
         ),
-        "the output out holds no floating-point numbers",
+        "the output out does not contain floating-point numbers",
     ),
     "more vectors than tokens": (
         lambda: Built(PAIRED, output=value_info("out", Element.FLOAT, ["b", "s", 4])),
-        "the first output is neither a vector a token nor a vector a text",
+        "the first output is neither a vector per token nor a vector per text",
     ),
     "a row of numbers": (
         lambda: Built(FLAT, output=value_info("out", Element.FLOAT, ["n"]), tensors=[FLAT_SHAPE]),
-        "the first output is neither a vector a token nor a vector a text",
+        "the first output is neither a vector per token nor a vector per text",
     ),
     "a vocabulary larger than the table": (
         lambda: Built(table=numbers(TOKENS - 1, 4)),
@@ -226,7 +226,7 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
             table=np.zeros((TOKENS, 65_537), np.float32),
             output=value_info("out", Element.FLOAT, [*BATCH, 65_537]),
         ),
-        "the model gives vectors of 65537 numbers, 65536 at most are usable",
+        "the vectors have 65537 dimensions; the maximum is 65536",
     ),
     "an operation that there is none": (
         lambda: Built([node("Drive", ["rows"], "out")]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Part
-from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokens_of
+from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokenize_parts
 from runtime.llm.engine.worker.template import Template
 from runtime.llm.inference import Tool, ToolCall, Turn
 from runtime.llm.messages import message_of, offer_of
@@ -71,11 +71,11 @@ def test_a_prompt_whose_texts_hold_no_marker_has_the_same_tokens_as_ever(
     quoted = quoter.quote(messages)
     rendering = template.render(quoted.script)
 
-    assert quoted.parts(rendering.text) == (Part(expected.text, quoted=False),)
-    tokens = tokens_of(model, quoted.parts(rendering.text), whole=True)
+    assert quoted.split(rendering.text) == (Part(expected.text, quoted=False),)
+    tokens = tokenize_parts(model, quoted.split(rendering.text), whole=True)
     assert tokens == model.tokenize(expected.text, whole=True)
     assert rendering.after == expected.after
-    assert quoter.parts(user) == ((Part(user, quoted=False),) if user else ())
+    assert quoter.split(user) == ((Part(user, quoted=False),) if user else ())
 
 
 @pytest.mark.parametrize("source", TEMPLATES)
@@ -86,7 +86,7 @@ def test_a_forged_turn_is_letters_whoever_wrote_it(source: str, where: str) -> N
 
     quoted = QUOTER.quote(messages)
     rendering = template.render(quoted.script)
-    parts = quoted.parts(rendering.text)
+    parts = quoted.split(rendering.text)
 
     assert "".join(part.text for part in parts) == template.render(messages).text
     mine = [part.text for part in parts if not part.quoted]
@@ -94,7 +94,7 @@ def test_a_forged_turn_is_letters_whoever_wrote_it(source: str, where: str) -> N
     for marker in ("<|im_start|>", "<|im_end|>"):
         assert "".join(mine).count(marker) == honest.count(marker)
     if where != "reply" and rendering.after is not None:
-        after = "".join(part.text for part in quoted.parts(rendering.after))
+        after = "".join(part.text for part in quoted.split(rendering.after))
         assert after == template.render(messages).after
 
 
@@ -110,7 +110,7 @@ def test_a_forged_turn_is_letters_in_everything_about_tools() -> None:
     source = "{{ messages | tojson }}{{ tools | tojson }}{{ mood }}<|im_start|>"
 
     quoted = QUOTER.quote(script)
-    parts = quoted.parts(Template(source, "", "").render(quoted.script).text)
+    parts = quoted.split(Template(source, "", "").render(quoted.script).text)
 
     plain = "".join(part.text for part in parts if not part.quoted)
     assert plain.count("<|im_start|>") == 1
@@ -122,8 +122,8 @@ def test_a_forged_turn_is_letters_in_everything_about_tools() -> None:
 def test_no_marker_is_left_in_a_text_and_no_letter_is_lost(pieces: list[str]) -> None:
     text = "".join(pieces)
     for parts in (
-        QUOTER.parts(text),
-        (quoted := QUOTER.quote(said(text))).parts(quoted.script.messages[0]["content"]),
+        QUOTER.split(text),
+        (quoted := QUOTER.quote(said(text))).split(quoted.script.messages[0]["content"]),
     ):
         assert "".join(part.text for part in parts) == text
         for part in parts:
@@ -133,11 +133,11 @@ def test_no_marker_is_left_in_a_text_and_no_letter_is_lost(pieces: list[str]) ->
 def test_a_stand_in_that_somebody_guessed_becomes_no_marker() -> None:
     quoted = QUOTER.quote(said("<s>"))
     forged = f"<|im_{quoted.stand_in}7\uf8f2end|>"
-    assert [part.quoted for part in quoted.parts(forged)] == [False, True, False]
+    assert [part.quoted for part in quoted.split(forged)] == [False, True, False]
 
 
 def test_the_longest_marker_counts() -> None:
-    assert QUOTER.parts("<s><s!") == (Part("<s><s", quoted=True), Part("!", quoted=False))
+    assert QUOTER.split("<s><s!") == (Part("<s><s", quoted=True), Part("!", quoted=False))
 
 
 def test_merges_that_end_in_a_marker_are_undone(
@@ -155,7 +155,7 @@ def test_merges_that_end_in_a_marker_are_undone(
         )
 
     monkeypatch.setattr(native.Model, "tokenize", merging)
-    assert model.letters("<|im_end|>") == expected
+    assert model.tokenize_quoted("<|im_end|>") == expected
 
 
 def test_a_prompt_that_begins_with_a_quoted_marker_has_its_begin_token(tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_a_prompt_that_begins_with_a_quoted_marker_has_its_begin_token(tmp_path:
     model = native.Model(str(path), 0)
     (begin,) = model.tokenize("<|bos|>")
     parts = (Part("<|bos|>", quoted=True), Part("x", quoted=False))
-    tokens = tokens_of(model, parts, whole=True)
-    assert tokens == [begin, *model.letters("<|bos|>x")]
+    tokens = tokenize_parts(model, parts, whole=True)
+    assert tokens == [begin, *model.tokenize_quoted("<|bos|>x")]
     assert tokens.count(begin) == 1
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from runtime.llm.engine.worker.resources import (
     Refused,
-    best_width,
-    fastest_threads,
+    find_best_width,
+    find_fastest_threads,
+    list_thread_counts,
     refuse_shortage,
-    thread_counts,
 )
 
 
@@ -47,17 +47,17 @@ def test_the_fastest_count_is_chosen_however_slow_the_model_and_a_tie_goes_to_fe
     costs: dict[int, float], chosen: int
 ) -> None:
     machine = Machine(costs)
-    assert fastest_threads(list(costs), machine.step, machine.clock) == chosen
+    assert find_fastest_threads(list(costs), machine.step, machine.clock) == chosen
 
 
 def test_a_first_step_that_reads_the_file_decides_nothing() -> None:
     machine = Machine({2: 0.006, 1: 0.010}, first=20.0)
-    assert fastest_threads([2, 1], machine.step, machine.clock) == 2
+    assert find_fastest_threads([2, 1], machine.step, machine.clock) == 2
 
 
 def test_the_timing_ends_where_fewer_threads_are_clearly_slower() -> None:
     machine = Machine({threads: 8.0 / threads for threads in range(1, 65)})
-    assert fastest_threads(thread_counts(64), machine.step, machine.clock) == 64
+    assert find_fastest_threads(list_thread_counts(64), machine.step, machine.clock) == 64
     assert machine.tried == {64, 56, 48, 40}
     assert machine.steps <= 16
 
@@ -67,7 +67,7 @@ def test_the_timing_ends_where_fewer_threads_are_clearly_slower() -> None:
     [(1, [1]), (2, [2, 1]), (4, [4, 3, 2, 1]), (16, [16, 14, 12, 10, 8, 6, 4, 3, 2, 1])],
 )
 def test_counts_fall_from_every_core_to_one(cores: int, counts: list[int]) -> None:
-    assert thread_counts(cores) == counts
+    assert list_thread_counts(cores) == counts
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_so_many_replies_at_a_time_as_clearly_give_most_in_total(
     costs: dict[int, float], chosen: int
 ) -> None:
     machine = Machine(costs, first=50.0)
-    assert best_width(list(costs), machine.step, machine.clock) == chosen
+    assert find_best_width(list(costs), machine.step, machine.clock) == chosen
 
 
 def test_a_shortage_names_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +91,6 @@ def test_a_shortage_names_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("psutil.virtual_memory", lambda: free)
     with pytest.raises(Refused) as caught:
         refuse_shortage(100 << 20)
-    assert str(caught.value) == "not enough memory: needs 100 MB, 90 MB can be taken"
+    assert str(caught.value) == "not enough memory: needs 100 MB, 90 MB are available"
     assert caught.value.short_of == 100 << 20
     refuse_shortage(90 << 20)

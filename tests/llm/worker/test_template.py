@@ -129,7 +129,7 @@ def test_arguments_that_are_no_object_stay_text() -> None:
         assert message_of(turn)["tool_calls"][0]["function"]["arguments"] == text
 
 
-REFUSED = "the model's chat template refused these messages: "
+REFUSED = "the model's chat template rejected these messages: "
 UNRENDERABLE = "the model's chat template cannot be rendered: "
 
 
@@ -249,7 +249,7 @@ def test_a_process_that_ends_again_is_an_error_of_the_template(
 
     child_of(renderer).send_signal(signal.SIGKILL)
     monkeypatch.setattr(renderer, "_start", doomed)
-    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}it takes too much time or memory$"):
+    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}it needs too much time or memory$"):
         renderer.render(TALK)
     assert started == 1
     monkeypatch.undo()
@@ -285,7 +285,7 @@ def test_a_template_that_would_not_end_is_ended_and_the_next_prompt_works(
 @pytest.mark.slow
 def test_a_template_that_would_compile_for_ever_is_given_up() -> None:
     renderer = Renderer("{{ 7 ** (7 ** (7 ** 7)) }}", time_limit_s=1.0)
-    with pytest.raises(TemplateBroken, match=r"^it takes too much time or memory$"):
+    with pytest.raises(TemplateBroken, match=r"^it needs too much time or memory$"):
         renderer.compile("", "")
     assert renderer._child is None
 

@@ -1,4 +1,4 @@
-"""A chat model in a worker process: its contexts, its prepared prompts, its running reply."""
+"""A chat model in a worker process: its contexts, prepared prompts and running replies."""
 
 import contextlib
 import threading
@@ -16,7 +16,7 @@ from runtime.llm.engine.protocol import (
     Prepared,
     Run,
 )
-from runtime.llm.engine.worker import native, selftest
+from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine, Sink
 from runtime.llm.engine.worker.prompt import (
@@ -30,18 +30,18 @@ from runtime.llm.engine.worker.prompt import (
     TemplateBroken,
     TemplateFailed,
     Turns,
+    blame_template,
     is_chatml,
-    tokens_of,
-    unrenderable,
+    tokenize_parts,
 )
 from runtime.llm.engine.worker.resources import (
     WIDTHS,
     Refused,
-    best_width,
-    fastest_threads,
+    count_usable_cores,
+    find_best_width,
+    find_fastest_threads,
+    list_thread_counts,
     refuse_shortage,
-    thread_counts,
-    usable_cores,
 )
 from runtime.llm.grammar import BadGrammar
 from runtime.llm.inference import GREEDY
@@ -54,17 +54,17 @@ if TYPE_CHECKING:  # loaded with the first grammar
 T = TypeVar("T")
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
-"""End-of-turn texts that a model may spell out in ordinary tokens."""
+"""End-of-turn texts that a model may write in ordinary tokens."""
 _JOBS: Final = 1024  # prepared prompts
 _WARM_CELLS: Final = 64
 _TRIAL_STEPS: Final = 64
 
 
 class ChatModel:
-    """Weights of one file and the contexts over them. Raises `Refused` for an unusable file.
+    """The weights of a file and the contexts over them. Raises `Refused` for an unusable file.
 
-    `begin`, `step` and `forget` belong to the thread that generates, `wanted` to all threads, the
-    rest to the side thread.
+    `begin`, `step` and `forget` belong to the generating thread, `wanted` to all threads, the rest
+    to the side thread.
     """
 
     def __init__(self, command: LoadChat) -> None:
@@ -73,9 +73,9 @@ class ChatModel:
         except gguf.BadModelFile as error:
             raise Refused(str(error)) from error
         if self._header.embedding_only:
-            raise Refused("this file holds an embedding model")
+            raise Refused("this file is an embedding model")
         refuse_shortage(self._header.size)
-        if command.gpu_layers and not native.gpu():
+        if command.gpu_layers and not native.supports_gpu():
             raise Refused("this build of the engine has no GPU support")
         self.wanted: Final = native.Wanted()
         kind = self._header.template_source(command.template)
@@ -83,7 +83,7 @@ class ChatModel:
         source = command.template or self._header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
-            selftest.check_library()
+            native.check_library()
             self._model = native.Model(command.path, command.gpu_layers)
             if renderer:
                 renderer.compile(*self._model.special_texts)
@@ -92,7 +92,7 @@ class ChatModel:
             if renderer:
                 renderer.close()
             if isinstance(error, TemplateBroken):
-                which = "given chat template" if command.template else "chat template of the file"
+                which = "catalog's chat template" if command.template else "file's chat template"
                 raise Refused(f"the {which} does not compile: {error}") from error
             raise Refused(str(error)) from error
         self._quoter = Quoter(self._model.control_texts())
@@ -100,54 +100,54 @@ class ChatModel:
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
         if kind == "none":
             self._stops.append(TRANSCRIPT_STOP)
-        self._threads = _run_apart(lambda: self._choose_threads(command.threads))
-        self._parallel = command.parallel or _run_apart(self._choose_parallel)
+        self._threads = _run_in_own_thread(lambda: self._choose_threads(command.threads))
+        self._parallel = command.parallel or _run_in_own_thread(self._choose_parallel)
         self._engines: dict[str, Engine] = {}
         self._busy: list[Engine] = []
         self._table = threading.Lock()
-        """Held to change which engines there are, and while one that does not run is used."""
+        """Held to change the set of engines and while an idle engine is used."""
         self._jobs: dict[int, tuple[str, Prompt]] = {}
         self._grammars: Grammars | None = None
-        """What compiles grammars, once one was asked for."""
+        """The compiler of grammars, once one was needed."""
         self.loaded: Final = ChatLoaded(
             kv_bytes_per_token=self._header.kv_bytes_per_token,
-            threads=self._threads.one,
+            threads=self._threads.single,
             prefill_threads=self._threads.several,
             parallel=self._parallel,
             chosen="given" if command.threads else "measured",
             library=native.LIBRARY,
-            devices=native.devices(),
+            devices=native.list_devices(),
             gpu_layers=self._model.gpu_layers,
             template=kind,
         )
 
-    def _choose_threads(self, given: int) -> native.Threads:
-        """Threads as *given*, or by a timing of decode steps.
+    def _choose_threads(self, configured: int) -> native.Threads:
+        """Use the *configured* threads, or if 0 choose them by a timing of decode steps.
 
-        A prompt is always read by every core: that much work is worth starting them.
+        Without configuration, prompts are read by all cores: the work is worth starting them.
         """
-        cores = usable_cores()
-        if given or cores == 1:
-            return native.Threads(given or 1, given or 1)
+        cores = count_usable_cores()
+        if configured or cores == 1:
+            return native.Threads(configured or 1, configured or 1)
         with self._trial(1) as trial:
 
             def step(threads: int) -> None:
                 trial.context.set_threads(native.Threads(threads, threads))
                 trial.step(1)
 
-            return native.Threads(fastest_threads(thread_counts(cores), step), cores)
+            return native.Threads(find_fastest_threads(list_thread_counts(cores), step), cores)
 
     def _choose_parallel(self) -> int:
-        """How many replies at a time give the most tokens together, by a timing."""
+        """Choose by a timing how many concurrent replies give the most tokens in total."""
         with self._trial(max(WIDTHS)) as trial:
             trial.context.set_threads(self._threads)
-            return best_width(WIDTHS, trial.step)
+            return find_best_width(WIDTHS, trial.step)
 
     @contextlib.contextmanager
     def _trial(self, sequences: int) -> Iterator["_Trial"]:
         cells = _TRIAL_STEPS * sequences
-        one = native.Threads(1, 1)
-        context = native.Context(self._model, cells, one, sequences=sequences)
+        single = native.Threads(1, 1)
+        context = native.Context(self._model, cells, single, sequences=sequences)
         try:
             yield _Trial(context)
         finally:
@@ -156,7 +156,7 @@ class ChatModel:
     def open(self, command: Open) -> None:
         """Make a context."""
         if command.engine in self._engines:
-            raise Refused("this engine is open already")
+            raise Refused("this engine is already open")
         if not 0 < command.budget <= command.cells:
             raise Refused("the token budget does not fit the context")
         refuse_shortage(command.cells * self._header.kv_bytes_per_token)
@@ -169,17 +169,17 @@ class ChatModel:
                 wanted=self.wanted,
             )
         except native.EngineError as error:
-            # its own words are a line of a log about something else
-            reason = f"the context of {command.budget} tokens cannot be made for this model"
+            # the error text is an unrelated line of the log
+            reason = f"a context of {command.budget} tokens cannot be created for this model"
             raise Refused(reason) from error
         engine = Engine(
-            context, command.budget, self.wanted, self._stops, self._quoter, self._rule_of
+            context, command.budget, self.wanted, self._stops, self._quoter, self._compile_grammar
         )
         with self._table:
             self._engines[command.engine] = engine
 
     def close(self, name: str) -> None:
-        """Free a context at once, whatever another one computes; the one that runs ends first."""
+        """Free a context, at once unless it is running; then when its replies have ended."""
         with self._table:
             engine = self._engines.pop(name, None)
             if engine is not None and engine not in self._busy:
@@ -187,7 +187,7 @@ class ChatModel:
 
     def warm(self) -> None:
         """Compute one token."""
-        _run_apart(self._compute_token)
+        _run_in_own_thread(self._compute_token)
 
     def _compute_token(self) -> None:
         try:
@@ -205,14 +205,14 @@ class ChatModel:
             raise Refused(str(error)) from error
 
     def prepare(self, job: int, command: Prepare) -> Prepared | Failed:
-        """Render and tokenize a prompt, and keep it for `run`."""
+        """Render and tokenize a prompt and keep it for `begin`."""
         if command.engine not in self._engines:
             raise Refused("this engine is not open")
         if len(self._jobs) >= _JOBS:
             raise Refused("too many prepared prompts")
         try:
-            prompt = self._prompt(command)
-            self._rule_of(command.grammar, command.trigger)
+            prompt = self._make_prompt(command)
+            self._compile_grammar(command.grammar, command.trigger)
         except TemplateFailed as error:
             return Failed(str(error), unfit=True)
         except BadGrammar as error:
@@ -222,8 +222,8 @@ class ChatModel:
         self._jobs[job] = command.engine, prompt
         return Prepared(job, len(prompt.tokens), prompt.thinks)
 
-    def _prompt(self, command: Prepare) -> Prompt:
-        """The tokens of a conversation, or of a text as it stands."""
+    def _make_prompt(self, command: Prepare) -> Prompt:
+        """Make the prompt of a conversation or a raw text."""
         if command.prompt is not None:
             tokens = self._model.tokenize(command.prompt, whole=True)
             if not tokens:
@@ -232,30 +232,30 @@ class ChatModel:
         script = Script(command.messages, command.tools, command.options)
         quoted = self._quoter.quote(script)
         rendering = self._prompter.render(quoted.script)
-        tokens = tokens_of(self._model, quoted.parts(rendering.text), whole=True)
+        tokens = tokenize_parts(self._model, quoted.split(rendering.text), whole=True)
         if not tokens:
-            raise unrenderable("the prompt is empty")
-        after = None if rendering.after is None else quoted.parts(rendering.after)
+            raise blame_template("the prompt is empty")
+        after = None if rendering.after is None else quoted.split(rendering.after)
         thinks = rendering.text.rstrip().endswith(THINK)
         return Prompt(command.messages, tokens, after, thinks, self._format)
 
-    def _rule_of(self, grammar: str, trigger: str) -> "Constraint | None":
-        """The compiled grammar of one reply; raises `BadGrammar`."""
+    def _compile_grammar(self, grammar: str, trigger: str) -> "Constraint | None":
+        """Compile the grammar of a reply. Raises `BadGrammar`."""
         if not grammar:
             return None
         from runtime.llm.engine.worker.constraint import Grammars
 
         if self._grammars is None:
             self._grammars = Grammars(self._model)
-        return self._grammars.rule(grammar, trigger)
+        return self._grammars.compile(grammar, trigger)
 
     def drop(self, job: int) -> None:
-        """Forget a prepared prompt."""
+        """Discard a prepared prompt."""
         self._jobs.pop(job, None)
 
     @property
     def busy(self) -> bool:
-        """Whether a reply is under way."""
+        """Whether a reply is running."""
         return bool(self._busy)
 
     def forget(self, conversations: list[str]) -> None:
@@ -265,7 +265,7 @@ class ChatModel:
                 engine.forget(conversations)
 
     def begin(self, command: Run, sink: Sink) -> None:
-        """Take the reply to a prepared prompt; `step` generates it, and all goes to *sink*."""
+        """Start the reply to a prepared prompt; `step` generates it and sends it to *sink*."""
         name, prompt = self._jobs.pop(command.job, ("", None))
         with self._table:
             engine = self._engines.get(name)
@@ -279,7 +279,7 @@ class ChatModel:
         self._rest(engine)
 
     def step(self) -> None:
-        """Bring every reply under way forward by a step."""
+        """Advance all running replies by a step."""
         if self.wanted.interrupted:
             self.wanted.go_on()
             for engine in list(self._busy):
@@ -290,7 +290,7 @@ class ChatModel:
             self._rest(engine)
 
     def _rest(self, engine: Engine) -> None:
-        """Note an engine without a reply; one that was closed meanwhile is freed."""
+        """Mark an engine without replies as idle, and free it if it was closed meanwhile."""
         if not engine.busy:
             with self._table:
                 self._busy.remove(engine)
@@ -298,25 +298,25 @@ class ChatModel:
                     engine.close()
 
 
-def _run_apart(work: Callable[[], T]) -> T:
-    """The result of *work*, done by a thread that ends with it.
+def _run_in_own_thread(work: Callable[[], T]) -> T:
+    """Run *work* in a thread that ends with it.
 
-    OpenMP keeps a team of threads for each thread that has computed. As soon as there are more of
-    them than cores, those of libgomp never spin for each other.
+    OpenMP keeps a team of threads for each thread that has computed. If there are more threads than
+    cores, those of libgomp never spin for each other.
     """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
 
 class _Trial:
-    """Steps of a small context that are only timed."""
+    """Steps of a small context, for timing."""
 
     def __init__(self, context: native.Context) -> None:
         self.context = context
         self._at = 0
 
     def step(self, sequences: int) -> None:
-        """Compute a token of each of so many sequences."""
+        """Compute a token for each of *sequences* sequences."""
         if self._at >= _TRIAL_STEPS:
             self.context.clear_all()
             self._at = 0

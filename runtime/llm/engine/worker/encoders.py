@@ -1,4 +1,4 @@
-"""A sentence encoder in a worker process, whatever the format of its file."""
+"""A sentence encoder in a worker process, for every file format."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -23,25 +23,27 @@ if TYPE_CHECKING:  # a process imports only what its model needs
     from runtime.llm.engine.worker.onnx import OnnxEncoder
 
 MIN_TOKENS: Final = 3
-"""Of a longest input: two special tokens and one of the text."""
+"""Smallest maximum input: two special tokens and one of the text."""
 MAX_TOKENS: Final = 8192
-"""Of a longest input: the memory for attention grows with its square."""
+"""Largest maximum input: the memory for attention grows with its square."""
 MAX_WIDTH: Final = 65_536
-"""Numbers of a vector."""
-NOT_FINITE: Final = "the model gave numbers that are not finite"
+"""Maximum numbers per vector."""
+NOT_FINITE: Final = "the model returned numbers that are not finite"
 NOT_COMPUTED: Final = "the model could not compute the vectors"
-_MOST_JSON: Final = 6  # bytes of a character, quotes and commas left aside
-_ONNX_MEMORY: Final = 2  # times the file: it is read whole before the weights are laid out
+_MOST_JSON: Final = 6  # bytes per character, without quotes and commas
+_ONNX_MEMORY: Final = (
+    2  # times the file size: the whole file is read before the weights are laid out
+)
 
 
 Encoder: TypeAlias = "LlamaEncoder | OnnxEncoder"
 
 
 def load(command: LoadEncoder) -> Encoder:
-    """The encoder for a file; an engine is imported only for files that need it."""
+    """Load the encoder of a file; imports only the engine that the file needs."""
     path = Path(command.path)
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # opening a pipe would block
             raise Refused("the file cannot be read")
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -60,22 +62,24 @@ def load(command: LoadEncoder) -> Encoder:
 
         encoder = OnnxEncoder(command)
     if command.dims not in (None, encoder.width):
-        raise Refused(f"{command.dims} dims are declared for it, its vectors have {encoder.width}")
+        raise Refused(
+            f"its vectors have {encoder.width} dimensions, not the declared {command.dims}"
+        )
     return encoder
 
 
-def loaded(encoder: Encoder) -> EncoderLoaded:
-    """What the server must know of an encoder."""
+def describe(encoder: Encoder) -> EncoderLoaded:
+    """Describe an encoder for the server."""
     return EncoderLoaded(encoder.width, encoder.max_tokens)
 
 
 def answer(encoder: Encoder, command: Embed | Fit | Split) -> Embedded | Chunks:
-    """Do a command; raises `Refused`."""
+    """Execute a command. Raises `Refused`."""
     if isinstance(command, Embed):
         if not 1 <= len(command.texts) <= MAX_TEXTS:
-            raise Refused(f"1 to {MAX_TEXTS} texts can be embedded at a time")
+            raise Refused(f"a command may embed 1 to {MAX_TEXTS} texts")
         return encoder.embed(command.texts)
-    from runtime.llm.engine.worker.splitting import chunk, fitted
+    from runtime.llm.engine.worker.splitting import chunk, fit_chunks
 
     if isinstance(command, Split):
         chunks = Chunks(chunk(command.text))
@@ -84,20 +88,20 @@ def answer(encoder: Encoder, command: Embed | Fit | Split) -> Embedded | Chunks:
             raise Refused("the document is too long")
         return chunks
     if len(command.texts) > MAX_TEXTS:
-        raise Refused(f"{MAX_TEXTS} texts at most can be fitted at a time")
+        raise Refused(f"a command may fit at most {MAX_TEXTS} texts")
     prefix, longest = command.prefix, encoder.max_tokens
     if encoder.count(prefix) >= longest:
         raise Refused("the model's prefix for documents leaves no room for a text")
-    return Chunks(fitted(command.texts, lambda text: encoder.count(prefix + text) <= longest))
+    return Chunks(fit_chunks(command.texts, lambda text: encoder.count(prefix + text) <= longest))
 
 
 def check_longest(tokens: int) -> None:
-    """Raise `Refused` for a longest input that no model may have."""
+    """Raise `Refused` for an unsupported maximum input."""
     if not MIN_TOKENS <= tokens <= MAX_TOKENS:
-        raise Refused(f"the longest input must be {MIN_TOKENS} to {MAX_TOKENS} tokens")
+        raise Refused(f"the maximum input must be {MIN_TOKENS} to {MAX_TOKENS} tokens")
 
 
 def check_width(width: int) -> None:
-    """Raise `Refused` for vectors that no answer could carry."""
+    """Raise `Refused` for vectors that do not fit into an answer."""
     if not 1 <= width <= MAX_WIDTH:
-        raise Refused(f"the model gives vectors of {width} numbers, {MAX_WIDTH} at most are usable")
+        raise Refused(f"the vectors have {width} dimensions; the maximum is {MAX_WIDTH}")

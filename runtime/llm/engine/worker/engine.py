@@ -1,4 +1,4 @@
-"""A context with its conversations: replies side by side in one batch, and what is kept of them."""
+"""A context with its conversations: replies generated side by side, and their cached memory."""
 
 import codecs
 import time
@@ -13,12 +13,12 @@ from runtime.llm.engine.worker.conversations import (
     Parts,
     Plan,
     Prompt,
-    common,
-    cut_behind,
-    digest,
-    plan,
+    count_shared,
+    hash_messages,
+    make_plan,
+    split_generated,
 )
-from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokens_of
+from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokenize_parts
 from runtime.llm.grammar import BadGrammar
 from runtime.llm.inference import TokenLogprob
 from runtime.llm.replies import overlap
@@ -27,32 +27,32 @@ if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint
 
 STALL_S: Final = 0.1
-"""How long a step may take because of a prompt that is read beside replies under way, about."""
+"""Approximate limit of a step that reads a prompt while replies are running."""
 _LEAST_SLICE: Final = 8
-"""Tokens of such a prompt that are read at once, however slow the model is."""
+"""Minimum tokens of such a prompt per step, however slow the model is."""
 _FIRST_SLICE: Final = 16
-"""And before the model's pace is known."""
+"""Tokens per step before the model's speed is known."""
 _SUPERSEDED: Final = 0.9
-"""Share of a prompt: who repeats as much of it continues that conversation."""
+"""A prompt that repeats this fraction of an earlier one continues its conversation."""
 
 
 Finish = Literal["stop", "length"]
 
 
 class Sink(Protocol):
-    """Takes a reply as it comes."""
+    """Receives a reply as it grows."""
 
     def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
-        """Take the next text, the number of its tokens, and how likely they were."""
+        """Receive the next text, its number of tokens and their log-probabilities."""
         ...
 
     def end(self, ended: Ended) -> None:
-        """Take the end, after which nothing comes."""
+        """Receive the end of the reply."""
         ...
 
 
 class Reply:
-    """What is computed for one request."""
+    """The computation for a request."""
 
     def __init__(
         self,
@@ -69,18 +69,18 @@ class Reply:
         self.run, self.prompt, self.sink = run, prompt, sink
         self.plan, self.sequence, self.sampler = plan, sequence, sampler
         self.tokens = [*kept[: plan.keep], *plan.feed]
-        """Prompt and reply so far."""
+        """Tokens of the prompt and the reply so far."""
         self.length = plan.keep
-        """How many of them are in the KV cache."""
+        """How many tokens are in the KV cache."""
         self.prompt_tokens = len(self.tokens)
         self.pieces: list[tuple[int, bytes]] = []
         self.text = ""
         self.evicted: list[str] = []
-        """Conversations that gave up their cells for it."""
+        """Conversations that were evicted for it."""
         self.parked = False
-        """It waits until there are cells for it again."""
+        """Whether it waits for cells."""
         self.forgotten = False
-        """Its conversation is not to be kept any more."""
+        """Whether its conversation must not be cached any more."""
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._scanner = StopScanner([*run.stop, *stops])
         self._room = budget - self.prompt_tokens
@@ -92,11 +92,11 @@ class Reply:
 
     @property
     def missing(self) -> int:
-        """Tokens that are to be computed before the next one can be sampled; at least 1."""
+        """Number of tokens to compute before the next one can be sampled; at least 1."""
         return len(self.tokens) - self.length
 
     def take(self, token: int, piece: bytes | None) -> Finish | None:
-        """Add the next token, whose bytes are None at the end; what ended the reply, if it did."""
+        """Add a token, whose bytes are None at the end; return why the reply ended, if it did."""
         if self._first is None:
             self._first = time.perf_counter()
         if piece is None:
@@ -124,7 +124,7 @@ class Reply:
             logprobs = self.sampler.logprobs[begin : self._covered]
             self.sink.emit(text, self._covered - begin, logprobs)
 
-    def timings(self) -> tuple[float, float]:
+    def measure(self) -> tuple[float, float]:
         """Milliseconds from the start to the first token, and from there until now."""
         now = time.perf_counter()
         first = now if self._first is None else self._first
@@ -132,7 +132,7 @@ class Reply:
 
 
 class StopScanner:
-    """Lets text through until the first stop text; holds back an end that may begin one."""
+    """Passes text until the first stop text; holds back an end that may begin one."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple({stop for stop in stops if stop})
@@ -141,14 +141,14 @@ class StopScanner:
         self.stopped = False
 
     def feed(self, text: str) -> str:
-        """The text that can be shown now."""
+        """Add text and return what can be shown now."""
         if self.stopped:
             return ""
         if not self._held and self._firsts.isdisjoint(text):
-            return text  # as nearly every piece
+            return text  # the usual case
         text = self._held + text
         ends = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
-        if ends:  # the first to be complete, so that the cut does not depend on the pieces
+        if ends:  # the first complete one, so that the cut does not depend on the pieces
             self.stopped = True
             self._held = ""
             return text[: min(ends)[1]]
@@ -157,7 +157,7 @@ class StopScanner:
         return text[: len(text) - keep]
 
     def flush(self) -> str:
-        """The held text, once nothing more can come."""
+        """Return the held text at the end of the reply."""
         held, self._held = self._held, ""
         return held
 
@@ -168,14 +168,14 @@ class _Call(NamedTuple):
     sink: Sink
 
 
-RuleOf: TypeAlias = "Callable[[str, str], Constraint | None]"
+CompileGrammar: TypeAlias = "Callable[[str, str], Constraint | None]"
 """Compiles a grammar with its trigger; raises `BadGrammar`."""
 
 
 class Engine:
-    """Generates replies, each in a sequence of its own.
+    """Generates replies, each in its own sequence.
 
-    `close` may run on any thread while no reply runs; all else belongs to the lane thread.
+    `close` may run on any thread while no reply runs; the rest belongs to the generating thread.
     """
 
     def __init__(
@@ -185,31 +185,31 @@ class Engine:
         wanted: native.Wanted,
         stops: Sequence[str],
         quoter: Quoter,
-        rule_of: RuleOf,
+        compile_grammar: CompileGrammar,
     ) -> None:
-        self._rule_of = rule_of
+        self._compile_grammar = compile_grammar
         self._context = context
         self._budget = budget
         self._wanted = wanted
         self._stops = stops
         self._quoter = quoter
         self._kept: dict[str, Memory] = {}
-        """The conversations, the least recently used first."""
+        """Cached conversations, the least recently used first."""
         self._free = list(range(context.sequences))
         self._running: list[Reply] = []
-        """In the order of their arrival."""
+        """Running replies in order of arrival."""
         self._waiting: list[_Call] = []
-        """For the end of another reply of the same conversation."""
+        """Requests that wait for another reply of the same conversation."""
         self._prompt_pace = STALL_S / _FIRST_SLICE
-        """Seconds that a token of a prompt takes."""
+        """Seconds per token of a prompt."""
 
     @property
     def busy(self) -> bool:
-        """Whether a reply is under way."""
+        """Whether a reply is running."""
         return bool(self._running)
 
     def close(self) -> None:
-        """Free the context and with it every conversation."""
+        """Free the context and all conversations."""
         self._context.free()
 
     def forget(self, names: Iterable[str]) -> None:
@@ -226,9 +226,9 @@ class Engine:
     # --- replies
 
     def begin(self, run: Run, prompt: Prompt, sink: Sink) -> None:
-        """Take a request; its conversation, if it names one, serves one reply at a time."""
+        """Start or queue a request; a conversation runs one reply at a time."""
         if (size := len(prompt.tokens)) >= self._budget:
-            reason = f"the prompt has {size} tokens and the budget is {self._budget}"
+            reason = f"the prompt has {size} tokens, and the budget is {self._budget}"
             sink.end(self._refusal(run, "failed", reason, size))
             return
         self._waiting.append(_Call(run, prompt, sink))
@@ -243,8 +243,8 @@ class Engine:
             call.sink.end(self._refusal(call.run, "aborted"))
 
     def step(self) -> None:
-        """Compute once: a token of each reply that generates, and what fits of the prompts."""
-        turns = self._turns()
+        """Compute a step: a token of each generating reply, and parts of the prompts."""
+        turns = self._plan_step()
         began = time.perf_counter()
         code = self._context.decode([part for _, part in turns])
         if code != native.DECODED:
@@ -257,7 +257,9 @@ class Engine:
             index += len(part.tokens)
             reply.length += len(part.tokens)
             if not part.last:
-                reply.sink.emit("", 0)  # a sign of life: a long prompt takes minutes on a board
+                reply.sink.emit(
+                    "", 0
+                )  # a sign of life: a long prompt takes minutes on a small board
             else:
                 try:
                     token = reply.sampler.sample(self._context, index)
@@ -268,14 +270,14 @@ class Engine:
                 if finish is not None:
                     self._end(reply, finish)
 
-    def _turns(self) -> list[tuple[Reply, native.Slice]]:
-        """What each reply computes in the next step; those that generate come first."""
+    def _plan_step(self) -> list[tuple[Reply, native.Slice]]:
+        """Plan what each reply computes in the next step; generating ones come first."""
         ready = [reply for reply in self._running if not reply.parked]
         ready.sort(key=lambda reply: reply.missing > 1)
         room = self._context.n_batch
-        if len(ready) > 1 and ready[0].missing == 1:  # it should not wait long for its next token
-            beside = max(_LEAST_SLICE, int(STALL_S / self._prompt_pace))
-            room = min(room, beside + sum(reply.missing == 1 for reply in ready))
+        if len(ready) > 1 and ready[0].missing == 1:  # its next token should not wait long
+            share = max(_LEAST_SLICE, int(STALL_S / self._prompt_pace))
+            room = min(room, share + sum(reply.missing == 1 for reply in ready))
         turns = []
         for reply in ready:
             size = min(reply.missing, room)
@@ -287,11 +289,11 @@ class Engine:
         return turns
 
     def _recover(self, code: int, replies: Sequence[Reply]) -> None:
-        """Put the memory in order after a step that did not succeed."""
-        if code not in (native.ABORTED, native.NO_ROOM):  # nothing in the memory can be trusted
+        """Restore a consistent memory after a failed step."""
+        if code not in (native.ABORTED, native.NO_ROOM):  # the memory cannot be trusted
             lost = self._kept.keys() - {reply.run.conversation for reply in self._running}
             self.forget(lost)
-            self._kept.clear()  # the sequences of running ones are given back with the replies
+            self._kept.clear()  # the sequences of running replies are freed with them
             self._context.clear_all()
             self._running[0].evicted += lost
             for reply in list(self._running):
@@ -303,18 +305,18 @@ class Engine:
             self._make_room(replies)
 
     def _rewind(self, reply: Reply) -> None:
-        """Forget what a broken step has computed; all, where the memory cannot forget a part."""
+        """Discard the tokens of a failed step, or all if the memory cannot discard a part."""
         if not self._context.trim(reply.sequence, reply.length):
             self._restart(reply)
 
     def _restart(self, reply: Reply) -> None:
-        """Let a reply compute all its tokens again; of its conversation nothing is left."""
+        """Make a reply recompute all its tokens; its cached conversation is lost."""
         self._context.clear(reply.sequence)
         self._kept.pop(reply.run.conversation or "", None)
         reply.length = 0
 
     def _make_room(self, replies: Sequence[Reply]) -> None:
-        """Give up a kept conversation, or let the youngest reply wait; a single one fails."""
+        """Evict a cached conversation, or park the youngest reply; a single reply fails."""
         eldest, *others = [reply for reply in self._running if not reply.parked]
         if evicted := self._evict():
             replies[0].evicted += evicted
@@ -324,7 +326,7 @@ class Engine:
         else:
             self._end(eldest, "failed", "the KV cache has no room for this conversation")
 
-    # --- the beginning of a reply
+    # --- the start of a reply
 
     def _start_waiting(self) -> None:
         for call in list(self._waiting):
@@ -333,56 +335,56 @@ class Engine:
                 self._start(*call)
 
     def _user(self, name: str | None) -> Reply | None:
-        """The running reply of that conversation."""
+        """The running reply of this conversation."""
         users = (reply for reply in self._running if reply.run.conversation == name)
         return None if name is None else next(users, None)
 
     def _start(self, run: Run, prompt: Prompt, sink: Sink) -> None:
         try:
-            rule = self._rule_of(run.sampling.grammar, run.sampling.grammar_trigger)
+            rule = self._compile_grammar(run.sampling.grammar, run.sampling.grammar_trigger)
             sampler = native.Sampler(run.sampling, self._context.model, rule)
         except (native.EngineError, BadGrammar) as error:
             ended = self._refusal(run, "failed", str(error), len(prompt.tokens))
             sink.end(replace(ended, bad_grammar=isinstance(error, BadGrammar)))
             return
-        sequence, how, kept, evicted = self._place(run, prompt)
-        reply = Reply(run, prompt, sink, how, kept, sequence, sampler, self._stops, self._budget)
+        sequence, plan, kept, evicted = self._place(run, prompt)
+        reply = Reply(run, prompt, sink, plan, kept, sequence, sampler, self._stops, self._budget)
         reply.evicted += evicted
         self._running.append(reply)
         if run.job not in self._wanted:
             self._end(reply, "aborted")
 
     def _place(self, run: Run, prompt: Prompt) -> tuple[int, Plan, list[int], list[str]]:
-        """A sequence, what of it serves, the tokens in it, and who was evicted for it.
+        """Choose a sequence, the plan for it, its tokens, and the conversations evicted for it.
 
-        A conversation that is rebuilt leaves the cache.
+        A conversation that must be rebuilt leaves the cache.
         """
         name = run.conversation if run.is_session else None
         memory = self._kept.get(name or "")
-        how = plan(memory, prompt, sampler_of(run), self._budget, self._behind)
+        plan = make_plan(memory, prompt, sampler_of(run), self._budget, self._tokenize_rest)
         if memory is None:
             evicted = [] if self._free else self._evict()
             sequence = self._free.pop()
             if run.client and not run.is_session:
                 keep = self._borrow(run.client, prompt.tokens, sequence)
-                how = Plan("miss", None, keep, prompt.tokens[keep:])
-            return sequence, how, prompt.tokens, evicted
-        if how.kind == "rebuilt":
+                plan = Plan("miss", None, keep, prompt.tokens[keep:])
+            return sequence, plan, prompt.tokens, evicted
+        if plan.kind == "rebuilt":
             del self._kept[name or ""]
-        if not self._context.trim(memory.sequence, how.keep):
+        if not self._context.trim(memory.sequence, plan.keep):
             self._kept.pop(name or "", None)
             self._context.clear(memory.sequence)
-            how = Plan("rebuilt", how.reason or "memory", 0, prompt.tokens)
-        return memory.sequence, how, memory.tokens, []
+            plan = Plan("rebuilt", plan.reason or "memory", 0, prompt.tokens)
+        return memory.sequence, plan, memory.tokens, []
 
     def _borrow(self, client: str, tokens: list[int], sequence: int) -> int:
-        """Fill a sequence with the longest beginning that a conversation of the client shares.
+        """Copy the longest prefix shared with a conversation of the client; return its length.
 
-        Answers its length. The last token is left out: without computing it there is no next one.
+        The last token is excluded: it must be computed to sample the next one.
         """
         shared, lender = max(
             (
-                (common(memory.tokens, tokens), memory.sequence)
+                (count_shared(memory.tokens, tokens), memory.sequence)
                 for memory in self._kept.values()
                 if memory.client == client
             ),
@@ -396,14 +398,14 @@ class Engine:
             self._context.clear(sequence)
         return 0
 
-    def _behind(self, tail: str, after: Parts) -> list[int]:
-        """Tokens of the end of a reply and of what follows it."""
-        return tokens_of(self._context.model, join_parts([*self._quoter.parts(tail), *after]))
+    def _tokenize_rest(self, tail: str, after: Parts) -> list[int]:
+        """Tokenize the end of a reply and the parts that follow it."""
+        return tokenize_parts(self._context.model, join_parts([*self._quoter.split(tail), *after]))
 
     def _evict(self) -> list[str]:
-        """Drop a conversation that rests, if there is one.
+        """Evict an idle conversation, if there is one.
 
-        Those without a session go first, the least recently used one of a kind before others.
+        Conversations without a session go first, and among them the least recently used.
         """
         resting = [name for name in self._kept if self._user(name) is None]
         oldest = sorted(resting, key=lambda name: self._kept[name].is_session)[:1]
@@ -420,12 +422,12 @@ class Engine:
         *,
         bad_grammar: bool = False,
     ) -> None:
-        """Let go of a reply; whatever happened, the memory is in order afterwards."""
+        """End a reply and leave the memory in a consistent state."""
         self._running.remove(reply)
         self._wanted.end(reply.run.job)
         reply.sampler.free()
         kept = self._commit(reply) if finish in ("stop", "length") else self._undo(reply)
-        prompt_ms, predicted_ms = reply.timings()
+        prompt_ms, predicted_ms = reply.measure()
         reply.sink.end(
             Ended(
                 finish,
@@ -449,22 +451,22 @@ class Engine:
     def _refusal(
         self, run: Run, finish: Literal["aborted", "failed"], reason: str = "", size: int = 0
     ) -> Ended:
-        """The end of a request that never began."""
+        """The end of a request that was never started."""
         self._wanted.end(run.job)
         kept = run.conversation in self._kept
         return Ended(finish, reason=reason, prompt_tokens=size, kept=kept)
 
     def _commit(self, reply: Reply) -> bool:
-        """Store the conversation as it is after its reply."""
+        """Cache the conversation after its reply."""
         run = reply.run
         if run.conversation is None or reply.forgotten:
             return self._drop(reply)
         self._kept.pop(run.conversation, None)
-        tokens, tail = cut_behind(reply.text, reply.pieces)
+        tokens, tail = split_generated(reply.text, reply.pieces)
         stored = reply.length - reply.prompt_tokens
         memory = Memory(
             reply.sequence,
-            digest(reply.prompt.messages),
+            hash_messages(reply.prompt.messages),
             len(reply.prompt.messages),
             reply.text,
             sampler_of(run),
@@ -486,15 +488,15 @@ class Engine:
 
     @staticmethod
     def _continues(memory: Memory, older: Memory) -> bool:
-        """Whether a stateless conversation goes on from an *older* one of the same client."""
+        """Whether a stateless conversation continues an *older* one of the same client."""
         if older.is_session or older.client != memory.client:
             return False
-        return common(older.tokens, memory.tokens) >= _SUPERSEDED * older.prompted
+        return count_shared(older.tokens, memory.tokens) >= _SUPERSEDED * older.prompted
 
     def _undo(self, reply: Reply) -> bool:
-        """After a reply that failed: a continued conversation is as before, any other is gone."""
-        known = self._kept.get(reply.run.conversation or "")
-        if known is not None and self._context.trim(reply.sequence, len(known.tokens)):
+        """After a failed reply, restore a continued conversation and drop any other."""
+        memory = self._kept.get(reply.run.conversation or "")
+        if memory is not None and self._context.trim(reply.sequence, len(memory.tokens)):
             return True
         return self._drop(reply)
 
@@ -506,5 +508,5 @@ class Engine:
 
 
 def sampler_of(run: Run) -> tuple[float, int]:
-    """What of the sampling a cached conversation is bound to: temperature and top-k."""
+    """The sampling that a cached conversation depends on: temperature and top-k."""
     return run.sampling.temperature, run.sampling.top_k

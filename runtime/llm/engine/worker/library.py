@@ -1,10 +1,9 @@
-"""Chooses the llama.cpp that computes: the one compiled here, else the one in a prebuilt wheel.
+"""Choose a llama.cpp: the one compiled here, else the one in a prebuilt wheel.
 
-llama-cpp-python declares the functions and structures of llama.cpp. Where it was installed without
-a compiler it has no library of its own, and the server's library inside the wheel of xllamacpp is
-loaded in its place: it exports the same functions. Structures change between versions of llama.cpp
-and nothing in a library names them, so only the version of that wheel whose header is the same is
-taken.
+llama-cpp-python declares the functions and structures of llama.cpp. If it was installed without a
+compiler, it has no library of its own, and the library in the wheel of xllamacpp, which exports the
+same functions, is loaded instead. Structures change between versions of llama.cpp without a trace
+in the library, so only the version of that wheel with the same header is accepted.
 """
 
 import ctypes
@@ -20,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from runtime.llm.engine.worker.resources import Refused
 
 DECLARED: Final = "0.3.36"
-"""The llama-cpp-python whose structures are those of `PREBUILT`."""
+"""The version of llama-cpp-python with the same structures as `PREBUILT`."""
 PREBUILT: Final = "2026.9.11063"
 DEFAULTS: Final[dict[str, dict[str, int | bool | float]]] = {
     "llama_context_default_params": {
@@ -46,16 +45,16 @@ DEFAULTS: Final[dict[str, dict[str, int | bool | float]]] = {
         "no_alloc": False,
     },
 }
-"""What llama.cpp fills structures with: a field that lies elsewhere shows something else."""
+"""Defaults of llama.cpp's structures: a misplaced field has a different value."""
 _WHEEL: Final = "xllamacpp"
 
 
 class NoLibrary(Refused):
-    """No llama.cpp can be used; the text names no path."""
+    """No llama.cpp can be used; the text contains no path."""
 
 
 class Library(NamedTuple):
-    """A llama.cpp in memory."""
+    """A loaded llama.cpp."""
 
     functions: ModuleType
     """The declarations of `llama_cpp.llama_cpp`."""
@@ -64,16 +63,16 @@ class Library(NamedTuple):
 
 
 def load() -> Library:
-    """The library to compute with. Raises `NoLibrary`."""
-    folder = _declarations()
-    version = _version(folder, "llama_cpp_python")
+    """Load the library. Raises `NoLibrary`."""
+    folder = _find_declarations()
+    version = _read_version(folder, "llama_cpp_python")
     if os.environ.get("LLAMA_CPP_LIB_PATH") or any((folder / "lib").glob("*llama*")):
         name = f"llama-cpp-python {version}, compiled"
     else:
-        path, prebuilt = _wheel()
+        path, prebuilt = _find_wheel()
         if (version, prebuilt) != (DECLARED, PREBUILT):
             raise NoLibrary(
-                f"llama-cpp-python {version} and {_WHEEL} {prebuilt} do not fit together; this"
+                f"llama-cpp-python {version} and {_WHEEL} {prebuilt} do not match; this"
                 f" server needs {DECLARED} and {PREBUILT}"
             )
         loading = importlib.import_module("llama_cpp._ctypes_extensions")
@@ -89,47 +88,47 @@ def load() -> Library:
 
 
 def check_structures(functions: ModuleType, name: str) -> None:
-    """Raise `NoLibrary` where a field does not lie where it is declared."""
+    """Raise `NoLibrary` if a field is not where it is declared."""
     for function, fields in DEFAULTS.items():
         filled = getattr(functions, function)()
         for field, value in fields.items():
             if getattr(filled, field) != value:
-                raise NoLibrary(f"{name}: its structures are not the declared ones ({field})")
+                raise NoLibrary(f"{name}: its structures differ from the declared ones ({field})")
 
 
-def _declarations() -> Path:
-    """The folder of llama-cpp-python, whose package would take 0.5 s and 26 MB more to import."""
+def _find_declarations() -> Path:
+    """Find llama-cpp-python without importing its package, which takes 0.5 s and 26 MB."""
     if "llama_cpp" not in sys.modules:
         package = ModuleType("llama_cpp")
-        package.__path__ = [str(_folder("llama_cpp"))]
+        package.__path__ = [str(_find_package("llama_cpp"))]
         sys.modules["llama_cpp"] = package
     return Path(sys.modules["llama_cpp"].__path__[0])
 
 
-def _folder(package: str) -> Path:
+def _find_package(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise NoLibrary(f"{package} is not installed; `make setup` installs an engine")
     return Path(spec.submodule_search_locations[0])
 
 
-def _version(folder: Path, distribution: str) -> str:
-    """The installed version, by the name of its metadata: reading them takes 30 ms."""
+def _read_version(folder: Path, distribution: str) -> str:
+    """The installed version, from the name of its metadata folder: reading it takes 30 ms."""
     names = [path.name for path in folder.parent.glob(f"{distribution}-*.dist-info")]
-    return names[0].removesuffix(".dist-info").partition("-")[2] if names else "of no version"
+    return names[0].removesuffix(".dist-info").partition("-")[2] if names else "of unknown version"
 
 
-def _wheel() -> tuple[Path, str]:
-    """The library in the prebuilt wheel, and its version."""
-    folder = _folder(_WHEEL)
+def _find_wheel() -> tuple[Path, str]:
+    """Find the library in the prebuilt wheel, and its version."""
+    folder = _find_package(_WHEEL)
     libraries = sorted(folder.glob(f"{_WHEEL}*.so"))
-    if not libraries:  # on Windows it is a .pyd, which exports nothing of llama.cpp
+    if not libraries:  # on Windows it is a .pyd that does not export llama.cpp
         raise NoLibrary(f"{_WHEEL} has no library for this system; llama.cpp must be compiled")
-    return libraries[0], _version(folder, _WHEEL)
+    return libraries[0], _read_version(folder, _WHEEL)
 
 
 class _Lenient(ctypes.CDLL):
-    """A library in which functions of llama.cpp may be missing: calling one is the error."""
+    """A library that may lack functions of llama.cpp: only calling one is an error."""
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -1,20 +1,21 @@
-"""The only door to llama.cpp: thin typed classes that keep alive whatever C holds a pointer to."""
+"""The only access to llama.cpp: thin typed classes that keep alive what C points to."""
 
 import ctypes
 import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from runtime.llm.engine.worker import library
-from runtime.llm.inference import Sampling, TokenLogprob
+from runtime.llm.inference import GREEDY, Sampling, TokenLogprob
 from runtime.llm.replies import MARKS
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint
 
-os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
+os.environ["GGML_NO_BACKTRACE"] = "1"  # otherwise an abort in C first attaches a debugger
 C, LIBRARY = library.load()
 
 DECODED: Final = 0
@@ -22,21 +23,21 @@ NO_ROOM: Final = 1
 ABORTED: Final = 2
 BATCH: Final = 512
 _COLDEST: Final = 1e-6
-_PENALTY_TOKENS: Final = 1 << 16  # last tokens of a reply that penalties count
-_TOP_K_CAP: Final = 1000  # without a top-k first, sampling of 152 k tokens takes 1.8 ms each
+_PENALTY_TOKENS: Final = 1 << 16  # how many last tokens of a reply penalties consider
+_TOP_K_CAP: Final = 1000  # without a top-k, sampling from 152 k tokens takes 1.8 ms each
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
 
 
 Logits = ctypes.Array[ctypes.c_float]
-"""One number a token, in the memory of the engine."""
+"""One number per token, in the engine's memory."""
 
 
 class EngineError(Exception):
-    """llama.cpp refused; the text is for a client."""
+    """llama.cpp reported an error; the text is for a client."""
 
 
 class _Log:
-    """The last warnings of llama.cpp, so that a failure can say why."""
+    """The last warnings of llama.cpp, to explain failures."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=20)
@@ -52,17 +53,17 @@ class _Log:
     def clear(self) -> None:
         self._lines.clear()
 
-    def reason(self, otherwise: str) -> str:
+    def explain(self, otherwise: str) -> str:
         """The first error since `clear`, without function names and paths."""
         for line in self._lines:
             marked = re.search(r"error loading model:? *(.*)", line)
             if marked and marked[1] and "failed to load model" not in marked[1]:
-                return plain(marked[1])
-        return plain(self._lines[0].partition(": ")[2]) if self._lines else otherwise
+                return sanitise(marked[1])
+        return sanitise(self._lines[0].partition(": ")[2]) if self._lines else otherwise
 
 
-def plain(text: str) -> str:
-    """One line of a log that a stranger may read: no path, at most 200 characters."""
+def sanitise(text: str) -> str:
+    """Make a log line fit for a client: without paths and at most 200 characters."""
     text = re.sub(r"(?:[A-Za-z]:)?[\\/][^\s'\",:]*", "the file", text)
     return " ".join(text.split())[:200]
 
@@ -72,14 +73,14 @@ C.llama_log_set(LOG.callback, None)
 C.llama_backend_init()
 
 
-def gpu() -> bool:
-    """Whether this build can put layers on a GPU."""
+def supports_gpu() -> bool:
+    """Whether this build supports layers on a GPU."""
     return bool(C.llama_supports_gpu_offload())
 
 
-def devices() -> list[str]:
-    """What this build can compute on, as it names it: `CPU: …`, `CUDA0: NVIDIA H100`."""
-    ggml = C._lib  # noqa: SLF001 - llama-cpp-python declares nothing of ggml
+def list_devices() -> list[str]:
+    """Devices that this build can compute on, such as `CPU: …`, `CUDA0: NVIDIA H100`."""
+    ggml = C._lib  # noqa: SLF001 - llama-cpp-python does not declare ggml
     try:
         device, name, about = (
             ggml.ggml_backend_dev_get,
@@ -87,7 +88,7 @@ def devices() -> list[str]:
             ggml.ggml_backend_dev_description,
         )
         count = int(ggml.ggml_backend_dev_count())
-    except AttributeError:  # on Windows a library shows only what is its own
+    except AttributeError:  # on Windows a library exports only its own functions
         return []
     device.argtypes, device.restype = [ctypes.c_size_t], ctypes.c_void_p
     name.argtypes = about.argtypes = [ctypes.c_void_p]
@@ -98,10 +99,10 @@ def devices() -> list[str]:
 
 
 class Wanted:
-    """The replies that are wanted, by the prompts that they answer, for any thread.
+    """The wanted replies, by their jobs; usable from any thread.
 
-    One that is not wanted any more stops a running decode: C reads a byte through `strlen`, without
-    Python. The second byte stays 0.
+    Cancelling one stops a running decode: C polls a byte through `strlen`, without Python. The
+    second byte stays 0.
     """
 
     def __init__(self) -> None:
@@ -115,15 +116,15 @@ class Wanted:
         return job in self._jobs
 
     def begin(self, job: int) -> None:
-        """A reply is asked for."""
+        """Mark a reply as wanted."""
         self._jobs.add(job)
 
     def end(self, job: int) -> None:
-        """A reply is over."""
+        """Mark a reply as ended."""
         self._jobs.discard(job)
 
     def cancel(self, job: int) -> bool:
-        """A reply is not wanted any more; False: it was not asked for, or is over."""
+        """Cancel a reply; return False if it is not wanted or has ended."""
         if job not in self._jobs:
             return False
         self._jobs.discard(job)
@@ -132,32 +133,34 @@ class Wanted:
 
     @property
     def interrupted(self) -> bool:
-        """Whether decodes are stopped."""
+        """Whether decodes are being stopped."""
         return self._bytes[0] != b"\0"
 
     def go_on(self) -> None:
-        """Let decodes run again; to be called before it is looked who is not wanted."""
+        """Allow decodes again; must be called before checking which replies are wanted."""
         self._bytes[0] = b"\0"
 
 
 class Model:
-    """Weights and vocabulary of one file."""
+    """The weights and vocabulary of a file."""
 
     def __init__(self, path: str, gpu_layers: int) -> None:
         params = C.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         if b"AMX_INT8 = 1" in C.llama_print_system_info():
-            # GCC drops stores to the tile configuration that its intrinsic reads: a decode in
-            # AMX buffers then ends the process
+            # GCC drops stores to the tile configuration that its intrinsic reads, so a decode
+            # in AMX buffers would crash the process
             params.use_extra_bufts = False
         LOG.clear()
         self.handle = C.llama_model_load_from_file(path.encode(), params)
         if not self.handle:
-            raise EngineError(LOG.reason("the engine cannot read this file"))
+            raise EngineError(LOG.explain("the engine cannot read this file"))
         if C.llama_model_has_encoder(self.handle) or C.llama_model_is_diffusion(self.handle):
             raise EngineError("this kind of model cannot continue a text")
         layers = int(C.llama_model_n_layer(self.handle)) + 1  # the output counts as one
-        self.gpu_layers = 0 if not gpu() else layers if gpu_layers < 0 else min(gpu_layers, layers)
+        self.gpu_layers = (
+            0 if not supports_gpu() else layers if gpu_layers < 0 else min(gpu_layers, layers)
+        )
         self._vocab = C.llama_model_get_vocab(self.handle)
         self.n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
         self._add_bos = bool(C.llama_vocab_get_add_bos(self._vocab))
@@ -167,35 +170,35 @@ class Model:
 
     @property
     def special_texts(self) -> tuple[str, str]:
-        """Texts of the begin and end tokens; empty where the vocabulary has none."""
+        """Texts of the begin and end tokens; empty if the vocabulary has none."""
         return self.text(self._bos), self.text(self._eos)
 
     def text(self, token: int) -> str:
-        """How the vocabulary writes a token."""
+        """The text of a token in the vocabulary."""
         if not 0 <= token < self.n_vocab:
             return ""
         text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
         return text.decode("utf-8", "replace")
 
     def control_texts(self) -> list[str]:
-        """Texts of all control tokens."""
+        """List the texts of all control tokens."""
         return [self.text(token) for token in range(self.n_vocab) if self._is_control(token)]
 
     def _is_control(self, token: int) -> bool:
         return bool(C.llama_vocab_get_attr(self._vocab, token) & C.LLAMA_TOKEN_ATTR_CONTROL)
 
-    def letters(self, text: str) -> list[int]:
-        """Token ids among which is no control token, whatever *text* spells."""
+    def tokenize_quoted(self, text: str) -> list[int]:
+        """Tokenize *text* without producing any control token."""
         tokens = self.tokenize(text, markers=False)
-        if any(self._is_control(token) for token in tokens):  # put together by merges
-            each = [self.tokenize(letter, markers=False) for letter in text]
-            tokens = [token for some in each for token in some if not self._is_control(token)]
+        if any(self._is_control(token) for token in tokens):  # produced by merges
+            ids = (id_ for letter in text for id_ in self.tokenize(letter, markers=False))
+            tokens = [token for token in ids if not self._is_control(token)]
         return tokens
 
     def tokenize(self, text: str, *, whole: bool = False, markers: bool = True) -> list[int]:
-        """Token ids; with *markers* those of control tokens by their texts.
+        """Tokenize a text; with *markers*, texts of control tokens become control tokens.
 
-        *whole* adds the begin token if it must be.
+        *whole* adds the begin token if the vocabulary requires it.
         """
         tokens = self.encode(text, whole=False, markers=markers)
         if whole and self._add_bos and self._bos >= 0 and tokens[:1] != [self._bos]:
@@ -203,7 +206,7 @@ class Model:
         return tokens
 
     def encode(self, text: str, *, whole: bool, markers: bool) -> list[int]:
-        """Token ids; *whole* adds the special tokens that the vocabulary wants around a text."""
+        """Tokenize a text; *whole* adds the special tokens that the vocabulary puts around it."""
         data = text.encode("utf-8", "replace")
         size = len(data) + 8
         while True:
@@ -216,7 +219,7 @@ class Model:
             size = -n
 
     def piece(self, token: int) -> bytes | None:
-        """Bytes of a token; None for a token that ends the generation."""
+        """The bytes of a token; None for a token that ends the generation."""
         try:
             return self._pieces[token]
         except KeyError:
@@ -236,23 +239,23 @@ class Model:
 
 
 class Threads(NamedTuple):
-    """How many compute."""
+    """Numbers of computing threads."""
 
-    one: int
-    """A step of one token."""
+    single: int
+    """For a step of one token."""
     several: int
-    """A step of several tokens, as when a prompt is read."""
+    """For a step of several tokens, as in reading a prompt."""
 
 
 class Slice(NamedTuple):
-    """Neighbouring tokens of a sequence that are computed in one step."""
+    """Consecutive tokens of a sequence that are computed in one step."""
 
     tokens: Sequence[int]
     start: int
-    """Position of the first one."""
+    """Position of the first token."""
     sequence: int
     last: bool
-    """Whether the token behind them is to be sampled."""
+    """Whether the next token is to be sampled."""
 
 
 class Context:
@@ -271,21 +274,21 @@ class Context:
         params.n_ctx = cells
         params.n_batch = params.n_ubatch = self.n_batch = min(BATCH, cells)
         params.n_seq_max = sequences
-        params.n_outputs_max = sequences  # not one a token: 300 MB less at 152 k tokens
+        params.n_outputs_max = sequences  # not one per token: saves 300 MB at 152 k tokens
         params.n_threads, params.n_threads_batch = threads
         params.kv_unified = True
-        params.swa_full = True  # else the window forgets what a later turn needs
+        params.swa_full = True  # otherwise the window discards what a later turn needs
         params.no_perf = True
         if wanted is not None:
             params.abort_callback = wanted.callback
             params.abort_callback_data = wanted.address
-        self._wanted = wanted  # C points at it
+        self._wanted = wanted  # C points to it
         self.sequences = sequences
         LOG.clear()
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
-            raise EngineError("the engine cannot make a context")
-        self.model = model  # C points at it
+            raise EngineError("the engine cannot create a context")
+        self.model = model  # C points to it
         self._memory = C.llama_get_memory(self.handle)
         self._make_batch()
 
@@ -309,21 +312,21 @@ class Context:
         self._batch.logits = self._outputs
 
     def logits(self, index: int) -> Logits:
-        """The memory with a logit for each token, after an output of the last decode."""
+        """The logits of all tokens for an output of the last decode, in the engine's memory."""
         values = C.llama_get_logits_ith(self.handle, index)
         return (ctypes.c_float * self.model.n_vocab).from_address(
             ctypes.cast(values, ctypes.c_void_p).value or 0
         )
 
     def set_threads(self, threads: Threads) -> None:
-        """Compute with so many threads from now on."""
+        """Set the numbers of computing threads."""
         C.llama_set_n_threads(self.handle, *threads)
 
     def decode(self, slices: Sequence[Slice]) -> int:
         """Compute at most `n_batch` tokens together.
 
-        Answers DECODED, NO_ROOM, ABORTED, or a negative number after a failure. After anything
-        but DECODED some of the tokens may lie in the memory.
+        Returns DECODED, NO_ROOM, ABORTED, or a negative number after a failure. After any result
+        but DECODED, some of the tokens may be in the memory.
         """
         at = 0
         for tokens, start, sequence, last in slices:
@@ -339,26 +342,26 @@ class Context:
         return code
 
     def copy(self, source: int, target: int, length: int) -> None:
-        """Let a sequence begin as another one does; the cells are shared.
+        """Copy a prefix to another sequence; the cells are shared.
 
-        A recurrent memory copies all: `trim` says whether it can be cut to that length.
+        A recurrent memory copies everything; `trim` tells whether it can be cut to the length.
         """
         C.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def trim(self, sequence: int, length: int) -> bool:
-        """Forget everything after the first *length* tokens; False: this memory cannot."""
+        """Discard all but the first *length* tokens; return False if this memory cannot."""
         return bool(C.llama_memory_seq_rm(self._memory, sequence, length, -1))
 
     def clear(self, sequence: int) -> None:
-        """Forget a whole sequence."""
+        """Discard a sequence."""
         C.llama_memory_seq_rm(self._memory, sequence, -1, -1)
 
     def clear_all(self) -> None:
-        """Forget every sequence."""
+        """Discard all sequences."""
         C.llama_memory_clear(self._memory, False)
 
     def free(self) -> None:
-        """Give the memory back; the object is dead afterwards."""
+        """Free the memory; the object is unusable afterwards."""
         if self.handle:
             C.llama_free(self.handle)
             self.handle = None
@@ -367,9 +370,9 @@ class Context:
 class Sampler:
     """A chain of llama.cpp samplers: biases, penalties, then the choice of a token.
 
-    Greedy at temperature 0, else top-k, min-p, top-p and temperature before the dice. A temperature
-    below 1e-6 counts as 0: logits divided by it are infinite. One sampler serves one reply, whose
-    tokens are what the penalties count and what its *rule* is held to.
+    It is greedy at temperature 0, else applies top-k, min-p, top-p and temperature before the
+    random choice. A temperature below 1e-6 counts as 0, because logits divided by it are infinite.
+    A sampler serves one reply, whose tokens count for the penalties and its *rule*.
     """
 
     def __init__(self, sampling: Sampling, model: Model, rule: "Constraint | None" = None) -> None:
@@ -377,14 +380,17 @@ class Sampler:
         self._rule = rule
         self._alternatives = sampling.logprobs
         self.logprobs: list[TokenLogprob] = []
-        """Of the tokens so far, where the sampling asks for them."""
+        """Log-probabilities of the tokens so far, if requested."""
         self._chain = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
-        for part in (*self._weights(sampling, model), *self._choice(sampling)):
+        for part in (
+            *self._make_logit_samplers(sampling, model),
+            *self._make_choice_samplers(sampling),
+        ):
             C.llama_sampler_chain_add(self._chain, part)
 
     @staticmethod
-    def _weights(sampling: Sampling, model: Model) -> Iterator[object]:
-        """What changes logits by the token and by the reply so far."""
+    def _make_logit_samplers(sampling: Sampling, model: Model) -> Iterator[object]:
+        """Make the samplers for biases and penalties."""
         biases = [
             C.llama_logit_bias(int(token), bias)
             for token, bias in sampling.logit_bias.items()
@@ -398,7 +404,7 @@ class Sampler:
             yield C.llama_sampler_init_penalties(model.n_vocab, _PENALTY_TOKENS, *penalties)
 
     @staticmethod
-    def _choice(sampling: Sampling) -> list[object]:
+    def _make_choice_samplers(sampling: Sampling) -> list[object]:
         if sampling.temperature < _COLDEST:
             return [C.llama_sampler_init_greedy()]
         top_k = min(sampling.top_k, _TOP_K_CAP) if sampling.top_k > 0 else _TOP_K_CAP
@@ -411,7 +417,7 @@ class Sampler:
         ]
 
     def sample(self, context: Context, index: int = -1) -> int:
-        """The next token after an output of the last decode: *index* in its batch; -1: the last."""
+        """Sample a token from an output of the last decode: *index* in its batch, -1: the last."""
         if self._rule is None and self._alternatives is None:
             return int(C.llama_sampler_sample(self._chain, context.handle, index))
         logits = context.logits(index)
@@ -422,11 +428,11 @@ class Sampler:
         if self._rule is not None:
             self._rule.accept(token, self._model.piece(token))
         if raw is not None:
-            self._note(token, raw)
+            self._record(token, raw)
         return token
 
-    def _note(self, token: int, logits: bytes) -> None:
-        """Keep the log-probability of the token and of the likeliest ones at its place."""
+    def _record(self, token: int, logits: bytes) -> None:
+        """Record the log-probabilities of the token and of the likeliest ones at its position."""
         from runtime.llm.engine.worker.logprobs import Logprobs
 
         logprobs = Logprobs(logits)
@@ -440,7 +446,40 @@ class Sampler:
         self.logprobs.append(describe(token, top))
 
     def free(self) -> None:
-        """Give the chain back; the object is dead afterwards."""
+        """Free the chain; the object is unusable afterwards."""
         if self._chain:
             C.llama_sampler_free(self._chain)
             self._chain = None
+
+
+# --- the self-test
+
+TINY_MODEL: Final = Path(__file__).with_name("selftest.gguf")
+"""A model of 230 KB that answers the prompt with the expected words by a wide margin."""
+PROMPT: Final = "<red>"
+EXPECTED: Final = "one two three four five six seven eight "
+_FAILED: Final = f"the engine's library ({LIBRARY}) fails its self-test; reinstall it"
+
+
+def check_library() -> None:
+    """Compute eight tokens of a tiny model. Raises `EngineError` if they are wrong."""
+    model = Model(str(TINY_MODEL), 0)
+    context = Context(model, 64, Threads(1, 1))
+    sampler = Sampler(GREEDY, model)
+    try:
+        tokens = model.tokenize(PROMPT)
+        text, at = b"", 0
+        for _ in range(EXPECTED.count(" ") + 1):
+            if context.decode([Slice(tokens, at, 0, last=True)]) != DECODED:
+                break
+            at += len(tokens)
+            tokens = [sampler.sample(context)]
+            piece = model.piece(tokens[0])
+            if piece is None:
+                break
+            text += piece
+    finally:
+        sampler.free()
+        context.free()
+    if text.decode("utf-8", "replace") != EXPECTED:
+        raise EngineError(_FAILED)

@@ -18,10 +18,10 @@ from tokenizers.processors import BertProcessing
 
 from runtime.llm.engine.protocol import Embedded, LoadEncoder
 from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE, check_longest, check_width
-from runtime.llm.engine.worker.resources import Refused, encoder_threads
+from runtime.llm.engine.worker.resources import Refused, choose_encoder_threads
 from runtime.llm.models import onnxfile
 
-_DEFAULT_LONGEST: Final = (128, 64, 32, 16, 8)  # the first that the model's positions can take
+_DEFAULT_LONGEST: Final = (128, 64, 32, 16, 8)  # the first that the model's positions allow
 _ROUNDED: Final = 128
 _EPSILON: Final = 1e-12
 _IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
@@ -36,11 +36,11 @@ _FAULTS: Final[tuple[type[Exception], ...]] = (
         if isinstance(kind, type) and issubclass(kind, Exception)
     ),
 )
-"""What ONNX Runtime raises; its classes have no common one of their own."""
+"""The exceptions of ONNX Runtime, which have no common base class."""
 MAX_VOCABULARY: Final = 5 << 20
-"""Bytes of a vocabulary file."""
+"""Maximum bytes of a vocabulary file."""
 MAX_WORD: Final = 100
-"""Characters of a word; a longer one is unknown."""
+"""Maximum characters of a word; longer ones are unknown tokens."""
 _CLS, _SEP, _UNK, _PAD, _MASK_TOKEN = "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"
 _NEEDED: Final = (_PAD, _UNK, _CLS, _SEP)
 
@@ -49,19 +49,19 @@ Ints = npt.NDArray[np.int64]
 
 
 class Tokens(NamedTuple):
-    """The ids of a text as the model sees it."""
+    """The ids of a text as given to the model."""
 
     ids: list[int]
     cut: bool
 
 
 def read_vocabulary(path: str) -> dict[str, int]:
-    """The ids by token: a line's number is its id, and of two equal lines the later one counts.
+    """Read the ids by token: a line's number is its id, and the last of equal lines counts.
 
-    Raises `Refused` for a file that is too large, no UTF-8, or lacks a special token.
+    Raises `Refused` for a file that is too large, not UTF-8, or lacks a special token.
     """
     try:
-        if not Path(path).is_file():  # a pipe would be waited for
+        if not Path(path).is_file():  # opening a pipe would block
             raise Refused("the vocabulary cannot be read")
         with Path(path).open("rb") as file:
             data = file.read(MAX_VOCABULARY + 1)
@@ -83,14 +83,14 @@ def read_vocabulary(path: str) -> dict[str, int]:
 
 
 class WordPieces:
-    """Texts to ids for an uncased BERT."""
+    """Tokenizes texts for an uncased BERT."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         self._separator = vocabulary[_SEP]
         self.padding = vocabulary[_PAD]
         self.unknown = vocabulary[_UNK]
         self.highest = max(vocabulary.values())
-        """The highest id that a text can get."""
+        """The highest id that a text can contain."""
         model = WordPiece(vocabulary, unk_token=_UNK, max_input_chars_per_word=MAX_WORD)
         self._tokenizer = Tokenizer(model)
         self._tokenizer.normalizer = BertNormalizer(
@@ -103,50 +103,50 @@ class WordPieces:
         specials = [token for token in (*_NEEDED, _MASK_TOKEN) if token in vocabulary]
         self._tokenizer.add_special_tokens(specials)
 
-    def ids(self, text: str) -> list[int]:
-        """All ids of a text between [CLS] and [SEP]; a blank one has just these two."""
+    def encode(self, text: str) -> list[int]:
+        """Convert a text to ids between [CLS] and [SEP]; a blank text has only these two."""
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids
 
     def cut(self, text: str, longest: int) -> Tokens:
-        """The first ids of a text, at most *longest*, and [SEP] behind them."""
-        ids = self.ids(text)
+        """Convert a text to at most *longest* ids, ending with [SEP]."""
+        ids = self.encode(text)
         if len(ids) <= longest:
             return Tokens(ids, cut=False)
         return Tokens([*ids[: longest - 1], self._separator], cut=True)
 
 
 class OnnxEncoder:
-    """A model and its tokenizer. Raises `Refused` for a file that is none, or cannot be run."""
+    """A model and its tokenizer. Raises `Refused` for an invalid or unusable file."""
 
     def __init__(self, command: LoadEncoder) -> None:
         if command.vocab is None:
-            raise Refused("an ONNX model needs a vocabulary file beside it")
+            raise Refused("an ONNX model needs a vocabulary file next to it")
         self._words = words = WordPieces(read_vocabulary(command.vocab))
         self._pooling = command.pooling or "mean"
-        self._session = _session(command.path, command.threads or encoder_threads())
-        self._inputs = _inputs(self._session)
-        self._output = _output(self._session)
+        self._session = _open_session(command.path, command.threads or choose_encoder_threads())
+        self._inputs = _check_inputs(self._session)
+        self._output = _check_output(self._session)
         if command.max_seq is not None:
             check_longest(command.max_seq)
         self.width = self._probe([words.unknown], "the model cannot be run")
         check_width(self.width)
         self._probe([words.highest], "the vocabulary has more tokens than the model")
         self._refuse_short(words.highest + 1)
-        self.max_tokens = self._longest(command.max_seq)
+        self.max_tokens = self._find_longest(command.max_seq)
 
     def count(self, text: str) -> int:
-        """Tokens of a whole text, special ones counted."""
-        return len(self._words.ids(text))
+        """Count the tokens of a text, including special ones."""
+        return len(self._words.encode(text))
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors, all computed at once and padded to the longest text."""
+        """Embed all texts at once, padded to the longest one."""
         batch = [self._words.cut(text, self.max_tokens) for text in texts]
-        data = self._vectors(batch).astype("<f4", copy=False).tobytes()
+        data = self._embed_tokens(batch).astype("<f4", copy=False).tobytes()
         counts = [len(tokens.ids) for tokens in batch]
         return Embedded(self.width, counts, sum(tokens.cut for tokens in batch), data)
 
-    def _longest(self, declared: int | None) -> int:
+    def _find_longest(self, declared: int | None) -> int:
         for length in _DEFAULT_LONGEST if declared is None else (declared,):
             try:
                 self._probe([self._words.unknown] * (length - 2), "")
@@ -157,10 +157,10 @@ class OnnxEncoder:
         raise Refused(f"the model cannot take inputs of {least} tokens")
 
     def _refuse_short(self, tokens: int) -> None:
-        """Refuse a vocabulary that lacks much of what the model knows: most words would be unknown.
+        """Refuse a vocabulary much smaller than the model's: most words would be unknown.
 
-        A model may have rows that no token uses: the table is rounded up for speed, mostly to 64
-        or 128 rows, in large models to 1,024. So up to the next 128, or a twentieth more, is fine.
+        A model may have unused rows: the table is rounded up for speed, mostly to 64 or 128 rows,
+        in large models to 1,024. So up to the next multiple of 128, or 5 % more, is accepted.
         """
         unused = max(-(-tokens // _ROUNDED) * _ROUNDED, tokens + tokens // 20)
         try:
@@ -171,22 +171,22 @@ class OnnxEncoder:
         raise Refused("the vocabulary has far fewer tokens than the model")
 
     def _probe(self, ids: list[int], reason: str) -> int:
-        """Run the model on ids between the special tokens and answer the width."""
-        first, last = self._words.ids("")
+        """Run the model on ids between the special tokens and return the width."""
+        first, last = self._words.encode("")
         try:
             states, _ = self._run([Tokens([first, *ids, last], cut=False)])
         except Refused as error:
             raise Refused(reason if str(error) == NOT_COMPUTED else str(error)) from error
         return int(states.shape[-1])
 
-    def _vectors(self, batch: Sequence[Tokens]) -> Floats:
+    def _embed_tokens(self, batch: Sequence[Tokens]) -> Floats:
         states, mask = self._run(batch)
         if states.shape[-1] != self.width:
-            raise Refused("the model gives vectors of different widths")
-        return unit(pooled(states, mask, self._pooling))
+            raise Refused("the model returns vectors of different widths")
+        return normalise(pool(states, mask, self._pooling))
 
     def _run(self, batch: Sequence[Tokens]) -> tuple[Floats, Ints]:
-        """The first output as (batch, width) or (batch, seq, width), and the mask."""
+        """Run the model; return its output, (batch, width) or (batch, seq, width), and the mask."""
         shape = len(batch), max(len(tokens.ids) for tokens in batch)
         ids = np.full(shape, self._words.padding, np.int64)
         mask = np.zeros(shape, np.int64)
@@ -194,23 +194,23 @@ class OnnxEncoder:
             ids[row, : len(tokens.ids)] = tokens.ids
             mask[row, : len(tokens.ids)] = 1
         feeds = {_IDS: ids, _MASK: mask, _TYPES: np.zeros(shape, np.int64)}
-        given = {name: feeds[name] for name in self._inputs}
+        inputs = {name: feeds[name] for name in self._inputs}
         try:
-            (output,) = self._session.run([self._output], given)
+            (output,) = self._session.run([self._output], inputs)
         except MemoryError:
             raise Refused("not enough memory for inputs of this length") from None
         except _FAULTS as error:
             raise Refused(NOT_COMPUTED) from error
         states = np.asarray(output, np.float32)
         if states.shape[:-1] not in (shape, shape[:1]):
-            raise Refused("the first output is neither a vector a token nor a vector a text")
+            raise Refused("the first output is neither a vector per token nor a vector per text")
         if states.ndim > 2 and self._pooling == "none":
-            raise Refused("the model gives a vector a token, so it needs a pooling")
+            raise Refused("the model returns a vector per token, so it needs a pooling")
         return states, mask
 
 
-def pooled(states: Floats, mask: Ints, pooling: str) -> Floats:
-    """One vector a text; a model that gives just that has pooled already."""
+def pool(states: Floats, mask: Ints, pooling: str) -> Floats:
+    """Reduce to one vector per text, unless the model has already pooled."""
     if states.ndim == 2:
         return states
     if pooling == "cls":
@@ -220,8 +220,8 @@ def pooled(states: Floats, mask: Ints, pooling: str) -> Floats:
     return means
 
 
-def unit(rows: Floats) -> Floats:
-    """The vectors with length 1; raises `Refused` if any number of theirs is none."""
+def normalise(rows: Floats) -> Floats:
+    """Scale the vectors to length 1. Raises `Refused` if a number is not finite."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(lengths).all():
         raise Refused(NOT_FINITE)
@@ -229,7 +229,7 @@ def unit(rows: Floats) -> Floats:
     return units
 
 
-def _session(path: str, threads: int) -> onnxruntime.InferenceSession:
+def _open_session(path: str, threads: int) -> onnxruntime.InferenceSession:
     try:
         onnxfile.check(path)
     except onnxfile.BadOnnxFile as error:
@@ -240,7 +240,7 @@ def _session(path: str, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = max(threads, 1)
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.enable_mem_pattern = False  # plans are kept for each length that ever came
+    options.enable_mem_pattern = False  # it keeps a plan for every length that ever occurs
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.load_model_format", "ONNX")
     try:
@@ -251,31 +251,31 @@ def _session(path: str, threads: int) -> onnxruntime.InferenceSession:
         raise Refused("the engine cannot read this model") from error
 
 
-def _inputs(session: onnxruntime.InferenceSession) -> list[str]:
+def _check_inputs(session: onnxruntime.InferenceSession) -> list[str]:
     inputs: list[Any] = session.get_inputs()
     for value in inputs:
-        name = _short(value.name)
+        name = _shorten(value.name)
         if value.name not in (_IDS, _MASK, _TYPES):
-            raise Refused(f"the model needs an input that no text has: {name}")
+            raise Refused(f"the model needs an unknown input: {name}")
         if value.type != "tensor(int64)":
             raise Refused(f"the input {name} is not of type int64")
         if len(value.shape) != 2 or any(isinstance(size, int) for size in value.shape):
-            raise Refused(f"the input {name} does not take any number of texts of any length")
+            raise Refused(f"the input {name} does not accept any number of texts of any length")
     names: list[str] = [value.name for value in inputs]
     if _IDS not in names:
         raise Refused(f"the model has no input {_IDS}")
     return names
 
 
-def _output(session: onnxruntime.InferenceSession) -> str:
+def _check_output(session: onnxruntime.InferenceSession) -> str:
     first = session.get_outputs()[0]
     if first.type not in _OUTPUTS:
-        raise Refused(f"the output {_short(first.name)} holds no floating-point numbers")
+        raise Refused(f"the output {_shorten(first.name)} does not contain floating-point numbers")
     name: str = first.name
     return name
 
 
-def _short(name: str) -> str:
-    """A name from a file, as part of a line."""
+def _shorten(name: str) -> str:
+    """A name from a file, printable and cut to 40 characters."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     return shown if len(shown) <= 40 else f"{shown[:40]}…"

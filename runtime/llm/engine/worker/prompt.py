@@ -1,9 +1,9 @@
-"""From messages to the tokens of a prompt: quote control markers, render the template, tokenize.
+"""From messages to tokens of a prompt: quote control markers, render the template, tokenize.
 
-Plain ChatML is rendered here, any other chat template in a process of its own. A chat template of a
-model file is untrusted code. Jinja's sandbox keeps it from the system, not from endless loops or
-huge strings. In a child process a watchdog that needs no interpreter ends the one, and a cap on
-memory the other. A message is a four-byte length and JSON.
+Plain ChatML is rendered here, any other chat template in a child process. The chat template of a
+model file is untrusted code. Jinja's sandbox protects the system, but not from endless loops or
+huge strings. In a child process, a watchdog that needs no interpreter ends the former, and a memory
+limit the latter. A message to the child is a four-byte length and JSON.
 """
 
 import contextlib
@@ -29,81 +29,81 @@ from runtime.llm.messages import (
 if TYPE_CHECKING:  # the process of a template imports no engine
     from runtime.llm.engine.worker import native
 
-_OPEN, _SHUT = "\uf8f1", "\uf8f2"  # of the private use area: no template strips or changes them
+_OPEN, _SHUT = "\uf8f1", "\uf8f2"  # private use area: no template strips or changes them
 
 CHATML: Final = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""The template of files that have none."""
+"""The template for files without one."""
 
 TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
-_TOO_MUCH: Final = "it takes too much time or memory"
+_TOO_MUCH: Final = "it needs too much time or memory"
 COMMAND: Final = (sys.executable, "-m", "runtime.llm.engine.worker.template")
 OVERDUE: Final = 1
-"""Exit status of a process that took too long."""
+"""Exit status of a process that exceeded its time limit."""
 _NEEDED: Final = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-"""Without this variable no program starts on Windows."""
+"""Windows starts no program without this variable."""
 _ROOT: Final = Path(__file__).resolve().parents[4]
 
 
 class Script(NamedTuple):
-    """What a chat template renders."""
+    """The input of a chat template."""
 
     messages: Sequence[ChatMessage]
     tools: Sequence[ToolOffer] = ()
     options: Mapping[str, object] = {}
-    """Further variables."""
+    """Extra variables."""
 
 
-# --- control markers in what people wrote count as letters
+# --- quoting: control markers in people's texts are ordinary text
 
 _OURS: Final = ("role", "type")
-"""Keys of a message or a tool whose values the server has chosen."""
+"""Keys of a message or tool whose values come from the server."""
 _JSON: Final = ("arguments", "parameters")
-"""Keys whose values are JSON that a model or a client wrote."""
+"""Keys whose values are JSON written by a model or client."""
 
 
 class Quoted(NamedTuple):
-    """A script that may be rendered, and the way back."""
+    """A script that is safe to render, and the way to restore its markers."""
 
     script: Script
     markers: Sequence[str]
-    """What the stand-ins stand for, in the order of their numbers."""
+    """The replaced markers, in the order of their numbers."""
     stand_in: str
-    """Begins every stand-in; the number and an end follow."""
+    """Start of every stand-in, before its number and end."""
 
-    def parts(self, text: str) -> Parts:
-        """A *text* that was rendered from the script, with the markers in it quoted."""
+    def split(self, text: str) -> Parts:
+        """Split a *text* rendered from the script into parts, with its markers quoted."""
         if not self.markers:
             return (Part(text, quoted=False),)
         pieces = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
         parts = [Part(part, quoted=False) for part in pieces]
         for at in range(1, len(pieces), 2):
             number = int(pieces[at])
-            known = number < len(self.markers)
-            parts[at] = Part(self.markers[number] if known else pieces[at], quoted=True)
+            is_valid = number < len(self.markers)
+            parts[at] = Part(self.markers[number] if is_valid else pieces[at], quoted=True)
         return join_parts(parts)
 
 
 class Quoter:
-    """Finds the control markers of a vocabulary in what people wrote, the longest first."""
+    """Finds the control markers of a vocabulary in people's texts, the longest first."""
 
     def __init__(self, markers: Iterable[str]) -> None:
         texts = sorted(filter(None, markers), key=len, reverse=True)
         self._marker: Final = re.compile("|".join(map(re.escape, texts))) if texts else None
 
     def quote(self, script: Script) -> Quoted:
-        """Put a stand-in for each marker: a template passes it on like any word.
+        """Replace each marker by a stand-in, which templates treat like any word.
 
-        A script without a marker stays as it is.
+        A script without markers is unchanged.
         """
         pattern = self._marker
         if pattern is None:
             return Quoted(script, (), "")
         numbers: dict[str, int] = {}
-        stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # not to be met in a text by chance
+        stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # does not occur in a text by chance
 
         def replace(match: re.Match[str]) -> str:
             return f"{stand_in}{numbers.setdefault(match[0], len(numbers))}{_SHUT}"
@@ -111,52 +111,52 @@ class Quoter:
         safe = change_texts(script, lambda text: pattern.sub(replace, text))
         return Quoted(safe, list(numbers), stand_in) if numbers else Quoted(script, (), "")
 
-    def parts(self, text: str) -> Parts:
-        """A text of a message as it stands."""
+    def split(self, text: str) -> Parts:
+        """Split a message's text into parts, with its markers quoted."""
         quoted = self.quote(Script([{"role": "user", "content": text}]))
-        return quoted.parts(quoted.script.messages[0]["content"]) if text else ()
+        return quoted.split(quoted.script.messages[0]["content"]) if text else ()
 
 
 def change_texts(script: Script, change: Callable[[str], str]) -> Script:
-    """The script with every text that people or models wrote changed, also within JSON values."""
+    """Apply *change* to every text written by people or models, also within JSON values."""
 
-    def changed(of: object, *, is_theirs: bool = True) -> Any:
-        """*is_theirs*: also the keys are texts of people, not those of `runtime.llm.messages`."""
-        match of:
+    def apply(value: object, *, is_theirs: bool = True) -> Any:
+        """*is_theirs*: the keys are texts of people too, not those of `runtime.llm.messages`."""
+        match value:
             case str():
-                return change(of)
+                return change(value)
             case list():
-                return [changed(item, is_theirs=is_theirs) for item in of]
+                return [apply(item, is_theirs=is_theirs) for item in value]
             case dict() if is_theirs:
-                return {change(key): changed(item) for key, item in of.items()}
+                return {change(key): apply(item) for key, item in value.items()}
             case dict():
                 return {
-                    key: item if key in _OURS else changed(item, is_theirs=key in _JSON)
-                    for key, item in of.items()
+                    key: item if key in _OURS else apply(item, is_theirs=key in _JSON)
+                    for key, item in value.items()
                 }
-        return of
+        return value
 
     return Script(
-        changed(list(script.messages), is_theirs=False),
-        changed(list(script.tools), is_theirs=False),
-        {name: changed(option) for name, option in script.options.items()},
+        apply(list(script.messages), is_theirs=False),
+        apply(list(script.tools), is_theirs=False),
+        {name: apply(option) for name, option in script.options.items()},
     )
 
 
 def join_parts(parts: Iterable[Part]) -> Parts:
-    """Without empty parts, and neighbours of a kind as one, so that they are tokenized as one."""
+    """Drop empty parts and join neighbours of a kind, so that they are tokenized together."""
     kinds = groupby((part for part in parts if part.text), key=lambda part: part.quoted)
     return tuple(Part("".join(part.text for part in same), quoted=quoted) for quoted, same in kinds)
 
 
-def tokens_of(model: "native.Model", parts: Parts, *, whole: bool = False) -> list[int]:
-    """Tokens of a prompt, or of a piece of it; *whole* adds the begin token if it must be."""
+def tokenize_parts(model: "native.Model", parts: Parts, *, whole: bool = False) -> list[int]:
+    """Tokenize a prompt or a piece of it; *whole* adds the begin token if required."""
     tokens: list[int] = []
     if parts and parts[0].quoted:
         tokens, whole = model.tokenize("", whole=whole), False
     for at, part in enumerate(parts):
         if part.quoted:
-            tokens += model.letters(part.text)
+            tokens += model.tokenize_quoted(part.text)
         else:
             tokens += model.tokenize(part.text, whole=whole and not at)
     return tokens
@@ -173,56 +173,57 @@ class TemplateFailed(Exception):
     """The template cannot render these messages; the text is for a client."""
 
 
-def refused(words: str) -> TemplateFailed:
-    """The template itself raised an error over the messages, in its own *words*."""
-    return TemplateFailed(f"the model's chat template refused these messages: {words}")
+def blame_messages(words: str) -> TemplateFailed:
+    """The error if the template itself rejected the messages, in its own *words*."""
+    return TemplateFailed(f"the model's chat template rejected these messages: {words}")
 
 
-def unrenderable(why: str) -> TemplateFailed:
-    """The fault lies in the template, or in what it needs."""
+def blame_template(why: str) -> TemplateFailed:
+    """The error if the template or its requirements are at fault."""
     return TemplateFailed(f"the model's chat template cannot be rendered: {why}")
 
 
 class Rendering(NamedTuple):
-    """A prompt, and how it goes on behind the last reply."""
+    """A prompt, and its part after the last reply."""
 
     text: str
     after: str | None
-    """What follows the content of the last assistant turn; None: it cannot be told apart."""
+    """The text after the last assistant turn's content; None if it cannot be determined."""
 
 
 def is_chatml(source: str) -> bool:
-    """Whether a template is, up to spelling, the plain ChatML one."""
+    """Whether a template is plain ChatML, apart from spelling."""
     plain = source.strip().replace("m['role']", "m.role").replace("m['content']", "m.content")
     return plain == CHATML
 
 
 class Turns(NamedTuple):
-    """A form of conversations that needs no template engine."""
+    """A conversation format that needs no template engine."""
 
     begin: Callable[[str], str]
-    """The beginning of a turn of that role."""
+    """Returns the beginning of a turn of a role."""
     end: str
 
     def render(self, script: Script) -> Rendering:
-        """The prompt up to where the reply begins."""
+        """Render the prompt up to the beginning of the reply."""
         messages = script.messages
-        turns = [f"{self.begin(each['role'])}{each['content']}{self.end}" for each in messages]
+        turns = [f"{self.begin(turn['role'])}{turn['content']}{self.end}" for turn in messages]
         start = self.begin("assistant")
-        asked = any(message["role"] == "user" for message in messages[:-1])
-        return Rendering("".join(turns) + start, f"{self.end}{turns[-1]}{start}" if asked else None)
+        goes_on = any(message["role"] == "user" for message in messages[:-1])
+        after = f"{self.end}{turns[-1]}{start}" if goes_on else None
+        return Rendering("".join(turns) + start, after)
 
 
 CHATML_TURNS: Final = Turns(lambda role: f"<|im_start|>{role}\n", "<|im_end|>\n")
 """Plain ChatML."""
 TRANSCRIPT: Final = Turns(lambda role: f"{role.capitalize()}:\n", "\n\n")
-"""For a base model: who says what, as plain text that it can continue."""
+"""For a base model: plain text with the speakers, which it can continue."""
 TRANSCRIPT_STOP: Final = "\n\nUser:"
-"""Text at which the model would speak for the user."""
+"""Text with which the model would start to speak for the user."""
 
 
 class _Gone(Exception):
-    """The process ended; *in_time*: not by its own limit, so a second try may succeed."""
+    """The process ended; *in_time*: not by its time limit, so a retry may succeed."""
 
     def __init__(self, *, in_time: bool) -> None:
         super().__init__()
@@ -230,9 +231,9 @@ class _Gone(Exception):
 
 
 class Renderer:
-    """Renders by a child process, which is started again after it ended.
+    """Renders in a child process, which is restarted after it ends.
 
-    The process starts at once, so that its start overlaps with the load of the weights.
+    The process starts at once, in parallel with the loading of the weights.
     """
 
     def __init__(self, source: str, time_limit_s: float = TIME_LIMIT_S) -> None:
@@ -243,21 +244,21 @@ class Renderer:
         self._child: subprocess.Popen[bytes] | None = self._start()
 
     def compile(self, bos: str, eos: str) -> None:
-        """Compile with the texts of the begin and end tokens; raises TemplateBroken."""
+        """Compile with the texts of the begin and end tokens. Raises TemplateBroken."""
         self._specials = (bos, eos)
         try:
-            self._insist(None)
+            self._ask_twice(None)
         except _Gone as error:
             raise TemplateBroken(_TOO_MUCH) from error
 
     def render(self, script: Script) -> Rendering:
-        """The prompt up to where the reply begins; raises TemplateFailed."""
+        """Render the prompt up to the beginning of the reply. Raises TemplateFailed."""
         try:
-            answer = self._insist(script)
+            answer = self._ask_twice(script)
         except _Gone as error:
-            raise unrenderable(_TOO_MUCH) from error
+            raise blame_template(_TOO_MUCH) from error
         except TemplateBroken as error:
-            raise unrenderable(str(error)) from error
+            raise blame_template(str(error)) from error
         if isinstance(answer, str):
             raise TemplateFailed(answer)
         return Rendering(*answer)
@@ -273,8 +274,8 @@ class Renderer:
                         stream.close()
             child.wait()
 
-    def _insist(self, script: Script | None) -> Any:
-        """Ask, and once more if something else than the time limit ended the process."""
+    def _ask_twice(self, script: Script | None) -> Any:
+        """Ask the process; retry once unless its time limit ended it."""
         try:
             return self._ask(script)
         except _Gone as error:
@@ -283,7 +284,7 @@ class Renderer:
             return self._ask(script)
 
     def _ask(self, script: Script | None) -> Any:
-        """The answer of the process, which ends by itself when it takes too long."""
+        """Return the answer of the process, which exits if it exceeds its time limit."""
         child = self._child or self._start()
         try:
             if not self._is_set_up:
@@ -327,7 +328,7 @@ def send(stream: IO[bytes], value: object) -> None:
 
 
 def receive(stream: IO[bytes]) -> Any:
-    """Read a message; raises EOFError where the stream ends, within a message too."""
+    """Read a message. Raises EOFError if the stream ends, even within a message."""
     head = stream.read(4)
     body = stream.read(struct.unpack("<I", head)[0]) if len(head) == 4 else b""
     if not body:

@@ -1,4 +1,4 @@
-"""The threads of a worker process: one reads commands, one does them, one generates replies."""
+"""The threads of a worker process: reading commands, executing them, generating replies."""
 
 import contextlib
 import os
@@ -49,19 +49,19 @@ if TYPE_CHECKING:  # a process imports only what its model needs
     from runtime.llm.engine.worker.encoders import Encoder
 
 STALL_S: Final = 30
-"""How long the server may read nothing before the process gives up."""
+"""If the server reads nothing for this long, the process exits."""
 BROKEN: Final = 70
-"""Exit status after a fault of ours, or a message that is not a command."""
+"""Exit status after an internal error or an invalid message."""
 _QUEUE_LIMIT: Final = 1024  # commands; the server then waits in its socket
 PAUSE_S: Final = 0.02
 
 
 class Outbox:
-    """A socket that several threads write whole events to; where it fails, the process ends.
+    """A socket to which several threads write whole events; if it fails, the process exits.
 
-    What the replies say in a step travels together, and at most every twenty milliseconds, which no
-    reader sees: each message wakes the server on the cores that compute (measured on two: 0.6 ms of
-    13 a token).
+    The pieces of a step are sent together, at most every twenty milliseconds, which no reader
+    notices: each message wakes the server on a computing core (measured on two: 0.6 of 13 ms per
+    token).
     """
 
     def __init__(self, connection: socket.socket, stall_s: int = STALL_S) -> None:
@@ -74,17 +74,17 @@ class Outbox:
         self._due = 0.0
 
     def send(self, number: int, event: Event) -> None:
-        """Send an event; waits while the socket is full."""
+        """Send an event, waiting while the socket is full."""
         self._write(encode(number, event))
 
     def hold(self, number: int, event: Event, *, soon: bool) -> None:
-        """Keep an event for `flush`; only the thread that generates calls the two."""
+        """Keep an event for `flush`; only the generating thread calls these two."""
         self._held += encode(number, event)
         if soon:
             self._due = 0.0
 
     def flush(self) -> None:
-        """Send what is held, if it is time."""
+        """Send the held events if they are due."""
         if self._held and (now := time.monotonic()) >= self._due:
             held, self._held, self._due = self._held, bytearray(), now + PAUSE_S
             self._write(held)
@@ -98,20 +98,20 @@ class Outbox:
 
 
 class Pieces:
-    """The text of a reply on its way; its beginning and its end are in a hurry."""
+    """Sends the pieces of a reply; the first and the last go out at once."""
 
     def __init__(self, number: int, out: Outbox) -> None:
         self._number, self._out = number, out
         self._begun = False
 
     def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
-        """Take the next text."""
+        """Send the next text."""
         is_first = bool(text) and not self._begun
         self._begun = self._begun or is_first
         self._out.hold(self._number, TextPiece(text, tokens, logprobs), soon=is_first)
 
     def end(self, ended: Ended) -> None:
-        """Take the end."""
+        """Send the end."""
         self._out.hold(self._number, ended, soon=True)
 
 
@@ -127,7 +127,7 @@ class WorkerThreads:
         self._encoder: Encoder | None = None
 
     def serve(self) -> NoReturn:
-        """Run until the socket ends; this thread generates the replies."""
+        """Run until the socket ends; the calling thread generates the replies."""
         sys.excepthook = _die
         threading.excepthook = lambda fault: _die(
             fault.exc_type, fault.exc_value, fault.exc_traceback
@@ -144,7 +144,7 @@ class WorkerThreads:
             self._out.flush()
 
     def _take(self) -> None:
-        """Wait for the next command of this thread and begin it."""
+        """Wait for the next command of the generating thread and start it."""
         number, command = self._lane.get()
         if self._chat is None:
             raise ValueError("no chat model is loaded")
@@ -154,7 +154,7 @@ class WorkerThreads:
             self._chat.begin(command, Pieces(number, self._out))
 
     def _read(self) -> None:
-        """Hand out commands; at the end of the socket nobody needs this process any more."""
+        """Distribute commands; exit at the end of the socket."""
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
             while (message := _next(stream)) is not None:
                 number, command = message
@@ -170,7 +170,7 @@ class WorkerThreads:
         os._exit(0)
 
     def _work(self) -> None:
-        """Do what must not wait for the running reply."""
+        """Execute the commands that must not wait for a running reply."""
         while True:
             number, command = self._side.get()
             try:
@@ -183,7 +183,7 @@ class WorkerThreads:
     def _answer(self, number: int, command: Command) -> Event | None:
         match command:
             case LoadChat() | LoadEncoder() if self._chat is not None or self._encoder is not None:
-                raise Refused("this process holds a model already")
+                raise Refused("this process already has a model")
             case LoadChat():
                 from runtime.llm.engine.worker.chatmodel import ChatModel
 
@@ -193,7 +193,7 @@ class WorkerThreads:
                 from runtime.llm.engine.worker import encoders
 
                 self._encoder = encoders.load(command)
-                return encoders.loaded(self._encoder)
+                return encoders.describe(self._encoder)
             case Embed() | Fit() | Split() if self._encoder is not None:
                 from runtime.llm.engine.worker import encoders
 
@@ -218,7 +218,7 @@ class WorkerThreads:
 
 
 def _next(stream: BufferedReader) -> tuple[int, Command] | None:
-    """The next command; None where the stream ends, within a message too."""
+    """Read the next command; None if the stream ends, even within a message."""
     prefix = stream.read(PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
@@ -235,16 +235,16 @@ def _next(stream: BufferedReader) -> tuple[int, Command] | None:
 def _die(
     kind: type[BaseException], fault: BaseException | None, where: TracebackType | None
 ) -> None:
-    """End the process at once: the server then fails what waits and starts another."""
+    """Exit at once: the server fails pending requests and starts another process."""
     traceback.print_exception(kind, fault, where)
     sys.stderr.flush()
     os._exit(BROKEN)
 
 
 def main() -> None:
-    """Serve commands on the socket that this process was given until it ends."""
+    """Serve commands until the socket of this process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
-    resources.limit("CORE", 0)  # a core would hold what people wrote
+    resources.set_limit("CORE", 0)  # a core dump would contain people's texts
     resources.prefer_oom_kill()
     resources.lower_priority(resources.CHAT_NICE)
     WorkerThreads(take_connection()).serve()
