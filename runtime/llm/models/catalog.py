@@ -1,4 +1,4 @@
-"""Lists the model files that are on this machine, with what the catalogs declare about them."""
+"""List the model files on this machine, with their declarations in catalogs."""
 
 import logging
 import os
@@ -20,77 +20,77 @@ from runtime.llm.models.catalogfile import (
     Format,
     Kind,
     chip_fits,
-    file_name,
+    parse_file_name,
 )
 
 log = logging.getLogger(__name__)
 
 VOCABS: Final = ("{}-vocab.txt", "{}.vocab.txt", "{}_vocab.txt")
-"""Names of the vocabulary beside ``<id>.onnx``, in the order in which they are tried."""
+"""Names of the vocabulary next to ``<id>.onnx``, in the order in which they are tried."""
 _REMEMBERED: Final = 256
 _NOTHING: Final = Declaration()
 
 
 class Fingerprint(NamedTuple):
-    """Tells whether a model's files are still the ones that were loaded."""
+    """Identifies the state of a model's files, to detect changes."""
 
     inode: int
-    """Of the first file."""
+    """Inode of the first file."""
     size: int
-    """Bytes of all files together."""
+    """Total bytes of all files."""
     mtime_ns: int
-    """Of the newest file, the vocabulary too."""
+    """Time of the newest file, including the vocabulary."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on disk."""
+    """A model on disk."""
 
     id: str
     path: Path
-    """The model file; of a split GGUF the first part."""
+    """The model file, or the first part of a split GGUF."""
     format: Format
     fingerprint: Fingerprint
     declared: Declaration = _NOTHING
     fault: str | None = None
-    """Why this model must not be loaded, in words for a client; None: nothing is against it."""
+    """Why this model must not be loaded, as text for a client; None if it may be loaded."""
     parts: tuple[Path, ...] = ()
-    """Every part of a split GGUF in order; empty for a file that is not split."""
+    """All parts of a split GGUF in order; empty for a single file."""
     vocab: Path | None = None
     """The vocabulary of an ONNX model."""
     created: int = 0
-    """When the model file, or the newest part of it, was last written, Unix seconds."""
+    """Unix seconds of the last write to the model file or its newest part."""
 
     @property
     def size(self) -> int:
-        """Bytes, all parts together."""
+        """Total bytes of all parts."""
         return self.fingerprint.size
 
     @property
     def kind(self) -> Kind:
-        """As declared, else by the format; a GGUF may still turn out to be for embedding only."""
+        """As declared, else by the format; a GGUF may still turn out to be an embedding model."""
         return self.declared.kind or ("embedding" if self.format == "onnx" else "chat")
 
     @property
     def backend(self) -> Backend:
-        """The one backend to try; a file that no catalog speaks of runs on the CPU."""
+        """The only backend to try; undeclared files run on the CPU."""
         return self.declared.backend or "LOCAL_CPU"
 
 
 @dataclass(frozen=True)
 class Meta:
-    """What the header of a model file says; None where it does not, or cannot be read."""
+    """Facts from the header of a model file; None if missing or unreadable."""
 
     kind: Kind
     size: int
     n_ctx_train: int | None = None
     n_params: int | None = None
-    """None for a split model, whose first file holds only some of them."""
+    """None for a split model, whose first file contains only some of them."""
     quant: str | None = None
     chat_template: gguf.TemplateSource | None = None
     """Of a chat model."""
     note: str | None = None
-    """Why the file is of no use."""
+    """Why the file is unusable."""
 
 
 class _File(NamedTuple):
@@ -99,40 +99,42 @@ class _File(NamedTuple):
 
 
 def scan(folder: Path, only: str | None = None) -> tuple[list[Entry], list[str]]:
-    """The models of one flat folder, GGUF before ONNX and by file name, and warnings in words.
+    """List the models of a flat folder, GGUF before ONNX and by file name, and warnings.
 
-    No file is opened, and no catalog is asked. A missing folder holds nothing. With *only* no
-    other model is looked at.
+    No file is opened, and no catalog is read. A missing folder has no models. With *only*, other
+    models are skipped.
     """
     warnings: list[str] = []
     candidates: list[Entry] = []
     split: dict[tuple[str, int, str], dict[int, _File]] = defaultdict(dict)
-    for text in _listing(folder, warnings):
-        name = file_name(text)
+    for text in _list_names(folder, warnings):
+        name = parse_file_name(text)
         if name is None or (only is not None and name.id != only):
             continue
         file = _stat_file(folder / text)
         if file is None:
             continue
         if name.id == SYSTEM_MODEL:
-            warnings.append(f"{text} is ignored: the name belongs to the system model")
+            warnings.append(f"{text} is ignored: its name is reserved for the system model")
         elif name.parts > 1:
             split[name.id, name.parts, text[-5:]][name.part] = file
         elif name.format == "gguf":
-            candidates.append(_entry(name.id, "gguf", [file]))
-        elif vocab := _vocab(folder, name.id):
-            candidates.append(_entry(name.id, "onnx", [file], vocab))
+            candidates.append(_make_entry(name.id, "gguf", [file]))
+        elif vocab := _find_vocab(folder, name.id):
+            candidates.append(_make_entry(name.id, "onnx", [file], vocab))
     for (model, count, _), parts in split.items():
         if len(parts) == count:
-            candidates.append(_entry(model, "gguf", [parts[n] for n in range(1, count + 1)]))
+            candidates.append(_make_entry(model, "gguf", [parts[n] for n in range(1, count + 1)]))
         else:
-            warnings.append(f"{model} is not listed: {len(parts)} of its {count} parts are here")
+            warnings.append(
+                f"{model} is not listed: only {len(parts)} of its {count} parts are here"
+            )
     return _hide_duplicates(candidates, warnings), warnings
 
 
-def _listing(folder: Path, warnings: list[str]) -> list[str]:
+def _list_names(folder: Path, warnings: list[str]) -> list[str]:
     try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is needed
+        return sorted(os.listdir(folder))  # noqa: PTH208 - only names are needed
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -141,7 +143,7 @@ def _listing(folder: Path, warnings: list[str]) -> list[str]:
 
 
 def _stat_file(path: Path) -> _File | None:
-    """A regular file that is not empty, seen through links; None for anything else."""
+    """Stat a non-empty regular file, following links; None for anything else."""
     try:
         info = path.stat()
     except (OSError, ValueError):
@@ -151,12 +153,14 @@ def _stat_file(path: Path) -> _File | None:
     return _File(path, Fingerprint(info.st_ino, info.st_size, info.st_mtime_ns))
 
 
-def _vocab(folder: Path, model: str) -> _File | None:
+def _find_vocab(folder: Path, model: str) -> _File | None:
     files = (_stat_file(folder / pattern.format(model)) for pattern in VOCABS)
     return next((file for file in files if file), None)
 
 
-def _entry(model: str, form: Format, files: Sequence[_File], vocab: _File | None = None) -> Entry:
+def _make_entry(
+    model: str, form: Format, files: Sequence[_File], vocab: _File | None = None
+) -> Entry:
     states = [file.state for file in (*files, vocab) if file is not None]
     fingerprint = Fingerprint(
         inode=states[0].inode,
@@ -175,7 +179,7 @@ def _entry(model: str, form: Format, files: Sequence[_File], vocab: _File | None
 
 
 def _hide_duplicates(candidates: list[Entry], warnings: list[str]) -> list[Entry]:
-    """The first by kind and file name of those that share an id."""
+    """Keep only the first model of each id, by format and file name."""
     first: dict[str, Entry] = {}
     for entry in sorted(candidates, key=lambda e: (e.format != "gguf", e.path.name)):
         if (kept := first.setdefault(entry.id, entry)) is not entry:
@@ -185,7 +189,7 @@ def _hide_duplicates(candidates: list[Entry], warnings: list[str]) -> list[Entry
 
 
 class Catalog:
-    """The models of several folders; the first folder wins where two hold the same id.
+    """The models of several folders; the first folder with an id wins.
 
     Every call looks at the disk, so what was copied in a moment ago is there: call it off the
     event loop. Safe to call from several threads.
@@ -199,45 +203,45 @@ class Catalog:
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
-        """What is on disk now: GGUF files, then ONNX files, each by id.
+        """List the models on disk: GGUF files, then ONNX files, each by id.
 
-        No GGUF file is opened; an ONNX file is looked through once for what lies outside of it.
+        No GGUF file is opened; an ONNX file is checked once for external data.
         """
-        listed, warnings = self._scan()
-        self._log_news(warnings)
-        return sorted(listed.values(), key=lambda entry: (entry.format != "gguf", entry.id))
+        models, warnings = self._scan()
+        self._log_new_warnings(warnings)
+        return sorted(models.values(), key=lambda entry: (entry.format != "gguf", entry.id))
 
     def find(self, model: str) -> Entry | None:
-        """The model of that id, for any text at all: it is only compared, never made a path."""
+        """Find the model with this id; the text is only compared and never used as a path."""
         return self._scan(model)[0].get(model)
 
     def _scan(self, only: str | None = None) -> tuple[dict[str, Entry], list[str]]:
-        """The models on disk by id, and what is wrong with them in words."""
+        """Scan the models on disk by id, with warnings."""
         texts = [file.read() for _, file in self._folders]
-        listed: dict[str, Entry] = {}
+        models: dict[str, Entry] = {}
         warnings = self.errors()
         for (folder, _), text in zip(self._folders, texts, strict=True):
-            models, doubts = scan(folder, only)
+            scanned, doubts = scan(folder, only)
             warnings += doubts
-            for entry in models:
-                if entry.id in listed:
+            for entry in scanned:
+                if entry.id in models:
                     warnings.append(
-                        f"model {entry.id} of an earlier folder hides the one in a later"
+                        f"model {entry.id} of an earlier folder hides the one in a later folder"
                     )
                 elif entry.format == "onnx" and not _is_self_contained(
                     entry.path, entry.fingerprint
                 ):
                     warnings.append(f"{entry.path.name} is not listed: {onnxfile.ELSEWHERE}")
                 else:
-                    listed[entry.id] = self._declared(entry, text.broken, texts)
-        return listed, warnings
+                    models[entry.id] = self._declare(entry, text.broken, texts)
+        return models, warnings
 
     def errors(self) -> list[str]:
-        """What is wrong in the catalog files, one problem a line, for logs."""
+        """List the problems in the catalog files for the log, one per line."""
         return [problem for _, file in self._folders for problem in file.errors]
 
     def meta(self, entry: Entry) -> Meta:
-        """What the file says about itself, remembered until the file changes.
+        """Facts about a model file, cached until the file changes.
 
         ONNX files are never opened.
         """
@@ -245,7 +249,7 @@ class Catalog:
             return Meta(entry.kind, entry.size)
         header = read_header(entry.path, entry.fingerprint)
         if isinstance(header, gguf.BadModelFile):
-            return Meta(entry.kind, entry.size, note=f"a broken file: {header}")
+            return Meta(entry.kind, entry.size, note=f"damaged file: {header}")
         return Meta(
             kind="embedding" if header.embedding_only else entry.kind,
             size=entry.size,
@@ -257,15 +261,15 @@ class Catalog:
             else header.template_source(entry.declared.chat_template),
         )
 
-    def _declared(self, entry: Entry, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
-        """The entry with what the catalogs say of it."""
+    def _declare(self, entry: Entry, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
+        """Add the catalogs' declaration and its faults to the entry."""
         declared = _merge_declarations(entry.id, texts)
         faults = [text.faults[entry.id] for text in texts if entry.id in text.faults]
         fault = next(iter(faults), broken) or _find_fault(entry, declared, self._soc)
         return replace(entry, declared=declared, fault=fault)
 
-    def _log_news(self, warnings: Iterable[str]) -> None:
-        """Log the warnings that the last scan did not have."""
+    def _log_new_warnings(self, warnings: Iterable[str]) -> None:
+        """Log the warnings that are new since the last scan."""
         now = dict.fromkeys(warnings)
         with self._lock:
             new = [text for text in now if text not in self._logged]
@@ -276,8 +280,8 @@ class Catalog:
 
 @lru_cache(maxsize=_REMEMBERED)
 def read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | gguf.BadModelFile:
-    """The header of a GGUF file, or what is wrong with it; read once for each state of it."""
-    del fingerprint  # only the key under which the answer is remembered
+    """Read the header of a GGUF file, or its error; cached per state of the file."""
+    del fingerprint  # only a part of the cache key
     try:
         return gguf.read(path)
     except gguf.BadModelFile as error:
@@ -287,28 +291,28 @@ def read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | gguf.BadM
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_self_contained(path: Path, fingerprint: Fingerprint) -> bool:
-    """Whether no part of an ONNX model lies in another file."""
+    """Whether an ONNX model has no data in other files."""
     del fingerprint
     try:
         onnxfile.check(path)
     except onnxfile.BadOnnxFile as error:
-        return str(error) != onnxfile.ELSEWHERE  # other faults are reported when it is loaded
+        return str(error) != onnxfile.ELSEWHERE  # other faults are reported on loading
     return True
 
 
 def _merge_declarations(model: str, texts: Sequence[CatalogText]) -> Declaration:
-    """What the catalogs say together; an earlier one overrides a later one key by key."""
+    """Merge the catalogs' declarations; earlier catalogs override later ones key by key."""
     tables = [text.models[model] for text in texts if model in text.models]
-    return reduce(Declaration.over, tables) if tables else _NOTHING
+    return reduce(Declaration.fill_from, tables) if tables else _NOTHING
 
 
 def _find_fault(entry: Entry, declared: Declaration, soc: str) -> str | None:
-    """Why a declaration and this file on this machine do not go together."""
+    """Why a declaration does not match this file or machine; None if it matches."""
     here = entry.path.name
     if declared.filename is not None and declared.filename.casefold() != here.casefold():
-        return f"the catalog declares the file {declared.filename} for this model; {here} is here"
+        return f"the catalog declares the file {declared.filename} for this model, not {here}"
     if entry.format == "onnx" and declared.kind == "chat":
-        return "an ONNX file is an embedding model; the catalog declares a chat model"
+        return "an ONNX file is an embedding model, but the catalog declares a chat model"
     if not chip_fits(declared.required_soc, soc):
-        return f"the model needs a chip named {declared.required_soc}; this one is another"
+        return f"the model needs a chip named {declared.required_soc}; this machine has another"
     return None

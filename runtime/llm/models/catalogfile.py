@@ -1,4 +1,4 @@
-"""`catalog.toml`, in which a models folder declares how its model files are to be run."""
+"""`catalog.toml`, which declares how the model files of a folder are run."""
 
 import os
 import re
@@ -33,20 +33,20 @@ _PART: Final = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})")
 
 
 class FileName(NamedTuple):
-    """What the name of a model file says."""
+    """The parts of a model file's name."""
 
     id: str
     format: Format
     part: int = 1
-    """Of a split GGUF, from 1."""
+    """Part number of a split GGUF, from 1."""
     parts: int = 1
 
 
-def file_name(name: str) -> FileName | None:
-    """Read a plain file name; None for one that no model file may have.
+def parse_file_name(name: str) -> FileName | None:
+    """Parse a plain file name; None if no model file may have it.
 
-    The extension counts in any case. Hidden files, path separators, control characters and bytes
-    that are no text are refused: such an id could not be asked for, or not be shown.
+    The extension's case does not matter. Hidden files, path separators, control characters and
+    undecodable bytes are rejected: such an id could not be requested or displayed.
     """
     stem, extension = name[:-5], name[-5:].lower()
     if extension not in _FORMATS or name.startswith(".") or not is_plain(name):
@@ -66,29 +66,29 @@ def is_plain(name: str) -> bool:
 
 
 class Declaration(BaseModel):
-    """What a catalog says about one model; None means that it says nothing."""
+    """A catalog's declaration of a model; None means undeclared."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     filename: Name | None = None
-    """The file in a models folder that this table speaks of; its stem is the model id."""
+    """The declared file in a models folder; its stem is the model id."""
     backend: Backend | None = None
-    """The only backend that is tried; None: LOCAL_CPU."""
+    """The only backend to try; None: LOCAL_CPU."""
     kind: Kind | None = None
     context_tokens: Tokens | None = None
-    """The model's budget of prompt and reply together, in tokens."""
+    """The model's total token budget of prompt and reply."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """For requests that name none; None: that of the settings."""
+    """For requests without a temperature; None: that of the settings."""
     chat_template: Annotated[str, StringConstraints(min_length=1, max_length=65536)] | None = None
-    """Jinja text used in place of the template in the file."""
+    """Jinja template that replaces the file's."""
     eos: Text | None = None
     n_gpu_layers: Annotated[int, Field(ge=-1, le=10_000)] | None = None
-    """-1: every layer."""
+    """-1: all layers."""
     required_soc: Marker | None = None
-    """A marker that the name of this machine's chip must contain, without regard to case."""
+    """Text that the name of this machine's chip must contain, in any case."""
     url: Text | None = None
     sha256: Digest | None = None
-    """Of the whole file, in lower case; checked when the file is downloaded."""
+    """Of the whole file, in lower case; verified on download."""
     size_bytes: Annotated[int, Field(ge=1)] | None = None
     license: Text | None = None
     name: Text | None = None
@@ -97,37 +97,37 @@ class Declaration(BaseModel):
     """Width of the embedding."""
     pooling: Literal["mean", "cls", "none"] | None = None
     max_seq: Tokens | None = None
-    """Longest input of an embedding model, in tokens."""
+    """Maximum input of an embedding model, in tokens."""
     query_prefix: Text | None = None
     doc_prefix: Text | None = None
     matryoshka: bool | None = None
-    """True: the first numbers of an embedding are an embedding by themselves."""
+    """Whether embeddings may be cut to their first numbers."""
 
-    def over(self, other: "Declaration") -> "Declaration":
-        """This declaration, with the gaps filled from *other*."""
+    def fill_from(self, other: "Declaration") -> "Declaration":
+        """This declaration with missing values taken from *other*."""
         mine = self.model_dump(exclude_none=True)
         return other.model_copy(update=mine)
 
 
 @dataclass(frozen=True)
 class CatalogText:
-    """What was found in one `catalog.toml`."""
+    """The content of a `catalog.toml`."""
 
     models: dict[str, Declaration] = field(default_factory=dict)
-    """Good tables by model id."""
+    """Valid tables by model id."""
     faults: dict[str, str] = field(default_factory=dict)
-    """What is wrong with a bad table, by model id."""
+    """Errors of invalid tables by model id."""
     broken: str | None = None
-    """Why nothing could be read at all."""
+    """Why the whole file is unreadable."""
 
     @property
     def errors(self) -> list[str]:
-        """Every problem in words, one a line, fit for a log."""
+        """All problems for the log, one per line."""
         return ([self.broken] if self.broken else []) + list(self.faults.values())
 
 
 def parse(text: str) -> CatalogText:
-    """Read tables ``[models."<id>"]``; one bad table does not touch the others."""
+    """Parse tables ``[models."<id>"]``; an invalid table does not affect the others."""
     try:
         top: dict[str, object] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -135,9 +135,11 @@ def parse(text: str) -> CatalogText:
     unknown = sorted(set(top) - {"models"})
     tables = top.get("models", {})
     if unknown:
-        return CatalogText(broken=f"{NAME}: {unknown[0]}: unknown key; models stand under [models]")
+        return CatalogText(
+            broken=f"{NAME}: {unknown[0]}: unknown key; models belong under [models]"
+        )
     if not isinstance(tables, dict):
-        return CatalogText(broken=f"{NAME}: models: must hold one table for each model")
+        return CatalogText(broken=f"{NAME}: models: must have a table for each model")
     catalog = CatalogText()
     for model, table in tables.items():
         read = _read(str(model), table)
@@ -149,7 +151,7 @@ def parse(text: str) -> CatalogText:
 
 
 def _read(model: str, table: object) -> Declaration | str:
-    """The declaration in a table, or what is wrong with it."""
+    """The declaration in a table, or its error."""
     where = f"{NAME}: models.{model}"
     if model == SYSTEM_MODEL:
         return f"{where}: the system model is declared in the settings, not here"
@@ -161,7 +163,7 @@ def _read(model: str, table: object) -> Declaration | str:
         words = _WORDS.get(first["type"], first["msg"])
         return f"{place}: {words[:1].lower()}{words[1:]}"
     if declared.filename is not None:
-        name = file_name(declared.filename)
+        name = parse_file_name(declared.filename)
         if name is None:
             return f"{where}.filename: must be a plain file name that ends in .gguf or .onnx"
         if name.id != model:
@@ -170,15 +172,15 @@ def _read(model: str, table: object) -> Declaration | str:
 
 
 def chip_fits(required: str | None, soc: str) -> bool:
-    """Whether this machine's chip carries the marker; a model without one runs anywhere."""
+    """Whether this machine's chip has the marker; a model without a marker runs anywhere."""
     return required is None or required.casefold() in soc.casefold()
 
 
 class CatalogFile:
-    """The `catalog.toml` of one folder, read again when the file has changed.
+    """The `catalog.toml` of a folder, reread when the file changes.
 
-    An edit that cannot be read at all, such as a half-saved file, leaves the last good reading in
-    force; its error is reported all the same. Safe to call from several threads.
+    An unreadable edit, such as a half-saved file, leaves the last valid content in force, but its
+    error is reported. Thread-safe.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -189,14 +191,14 @@ class CatalogFile:
         self._lock = threading.Lock()
 
     def read(self) -> CatalogText:
-        """The catalog in force now; an absent file is an empty catalog."""
+        """Return the current catalog; a missing file is an empty catalog."""
         with self._lock:
             self._refresh()
             return self._good if self._latest.broken and self._good.models else self._latest
 
     @property
     def errors(self) -> list[str]:
-        """What was wrong at the last reading, one problem a line."""
+        """Problems of the last reading, one per line."""
         with self._lock:
             return self._latest.errors
 
@@ -215,7 +217,7 @@ class CatalogFile:
 
 
 def load(path: Path) -> CatalogText:
-    """What a catalog says; an absent file is an empty catalog."""
+    """Load a catalog; a missing file is an empty catalog."""
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -234,5 +236,5 @@ def load(path: Path) -> CatalogText:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    # A pipe of that name would hold its reader until somebody writes. Windows has no such flag.
+    # A pipe of this name would block its reader. Windows has no such flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

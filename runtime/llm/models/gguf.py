@@ -1,8 +1,8 @@
-"""Reads the header of a GGUF file and refuses what an engine should not see.
+"""Read the header of a GGUF file and reject what an engine should not see.
 
-Nothing in the file is believed: counts, lengths and offsets are held against the size of the file
-before they are used, so a lying header costs no more time or memory than an honest one. Then its
-metadata are held against what an engine can compute with.
+Nothing in the file is trusted: counts, lengths and offsets are checked against the file's size
+before use, so a malicious header costs no more time or memory than a valid one. Then the metadata
+are checked against what an engine supports.
 """
 
 import math
@@ -31,7 +31,7 @@ _SCALARS: Final[dict[int, tuple[str, int]]] = {
     11: ("<q", 8),
     12: ("<d", 8),
 }
-"""Value type to its `struct` form and its bytes."""
+"""Value type to its `struct` format and size in bytes."""
 
 _BLOCKS: Final[dict[int, tuple[int, int]]] = {
     0: (1, 4),  # F32
@@ -62,7 +62,7 @@ _BLOCKS: Final[dict[int, tuple[int, int]]] = {
     40: (64, 36),  # NVFP4
     41: (128, 18),  # Q1_0
 }
-"""Tensor type to the numbers of a block and its bytes; types of work buffers are left out."""
+"""Tensor type to the numbers and bytes of a block; types of work buffers are omitted."""
 
 _FILE_TYPES: Final[dict[int, str]] = {
     0: "F32",
@@ -105,13 +105,13 @@ _FILE_TYPES: Final[dict[int, str]] = {
 
 _KEYS: Final = 1 << 16
 _TENSORS: Final = 1 << 16
-_STRINGS: Final = 2_000_000  # entries of all arrays of strings together
+_STRINGS: Final = 2_000_000  # total entries of all string arrays
 _NAME: Final = 64  # bytes of a tensor name, as in the engine
 _KEY: Final = 65_535
-_TEXT: Final = 1 << 24  # bytes of any other text, chat templates among them
-_HEADER: Final = 1 << 28  # bytes of a whole header; the largest vocabularies take 30 MB
+_TEXT: Final = 1 << 24  # bytes of any other text, including chat templates
+_HEADER: Final = 1 << 28  # bytes of a header; the largest vocabularies take 30 MB
 _CHUNK: Final = 1 << 18
-_KEPT_ARRAY: Final = 4096  # entries of a number array whose values matter: one a layer
+_KEPT_ARRAY: Final = 4096  # maximum entries of a number array that is kept: one per layer
 _U64: Final = struct.Struct("<Q").unpack_from
 
 _LAYERS: Final = 512  # the engine's own limit
@@ -133,36 +133,36 @@ _FINITE: Final = (
     *("logit_scale", "embedding_scale", "residual_scale", "attention.scale"),
     *("attn_logit_softcapping", "final_logit_softcapping"),
 )
-_WORD_PIECES: Final = "bert"  # a tokenizer that cannot spell every text, and so never writes one
+_WORD_PIECES: Final = "bert"  # a tokenizer that cannot spell every text, so it never generates
 
 
-def _hex_byte(byte: int) -> tuple[bytes, ...]:
+def _write_hex_byte(byte: int) -> tuple[bytes, ...]:
     return (f"<0x{byte:02X}>".encode(), bytes([byte]))
 
 
-def _escaped_byte(byte: int) -> tuple[bytes, ...]:
+def _escape_byte(byte: int) -> tuple[bytes, ...]:
     short = {9: b"\\t", 10: b"\\n", 13: b"\\r"}.get(byte, b"")
     return (f"\\x{byte:02x}".encode(), bytes([byte]), short or bytes([byte]))
 
 
-_BYTE_TOKENS: Final = {"llama": _hex_byte, "rwkv": _escaped_byte}
-"""Tokenizers that fall back to single bytes and end the process if one is missing."""
+_BYTE_TOKENS: Final = {"llama": _write_hex_byte, "rwkv": _escape_byte}
+"""Tokenizers that fall back to single bytes; if one is missing, the engine crashes."""
 
 _TOKENS: Final = "tokenizer.ggml.tokens"
 
 
 TemplateSource = Literal["given", "file", "chatml", "none"]
-"""Of a chat template: the catalog, the file, the fallback; none: a model that only continues."""
+"""Source of a chat template: catalog, file or fallback; none: a base model."""
 _CHATML: Final = {b"<|im_start|>", b"<|im_end|>"}
 
 
 class BadModelFile(Exception):
-    """The file is no model that an engine may open; the text is for a client."""
+    """The file is not a model that an engine may open; the text is for a client."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a catalog and an engine need to know of a model file."""
+    """The facts of a model file that the catalog and the engine need."""
 
     size: int
     """Bytes of the file."""
@@ -170,18 +170,18 @@ class Header:
     quantization: str
     parameters: int
     context_length: int
-    """Tokens that the model was trained for."""
+    """Context in tokens that the model was trained with."""
     kv_bytes_per_token: int
-    """Of one token in the KV cache, at 16 bits a number."""
+    """Size of a token in the KV cache, at 16 bits per number."""
     chat_template: str | None
     embedding_only: bool
-    """The model cannot continue a text."""
+    """Whether the model cannot generate text."""
     knows_chatml: bool = False
-    """The vocabulary has the control tokens of ChatML."""
+    """Whether the vocabulary has the control tokens of ChatML."""
 
-    def template_source(self, given: str | None) -> TemplateSource:
-        """Where the chat template comes from; *given* stands in place of the file's own."""
-        if given:
+    def template_source(self, declared: str | None) -> TemplateSource:
+        """The source of the chat template; a *declared* one replaces the file's."""
+        if declared:
             return "given"
         if self.chat_template:
             return "file"
@@ -191,7 +191,7 @@ class Header:
 class _Reader:
     """A cursor over the header that cannot leave the file.
 
-    It reads rather than maps: a file that shrinks while it is mapped ends the process.
+    It reads instead of mapping: a mapped file that shrinks crashes the process.
     """
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -202,7 +202,7 @@ class _Reader:
         self.strings = 0
 
     def need(self, end: int) -> None:
-        """Have the bytes up to *end* in `data`."""
+        """Load the bytes up to *end* into `data`."""
         if end > self.size:
             raise BadModelFile("the file ends too early")
         if end > _HEADER:
@@ -214,7 +214,7 @@ class _Reader:
             self.data += more
 
     def take(self, size: int) -> int:
-        """Step over *size* bytes and answer where they begin."""
+        """Skip *size* bytes and return where they begin."""
         at = self.at
         self.need(at + size)
         self.at = at + size
@@ -245,15 +245,15 @@ class _Reader:
         form, size = _SCALARS[kind]
         (value,) = struct.unpack_from(form, self.data, self.take(size))
         if kind == _BOOL and value > 1:
-            raise BadModelFile("a switch in the file is neither on nor off")
+            raise BadModelFile("a boolean in the file is neither true nor false")
         number: int | float = value
         return bool(number) if kind == _BOOL else number
 
     def skip_strings(self, count: int) -> None:
-        """Step over strings; the fast path of vocabularies, hence the repeated look-ups."""
+        """Skip strings; optimised for vocabularies, hence the repeated look-ups."""
         self.strings += count
         if self.strings > _STRINGS or count > (self.size - self.at) // 8:
-            raise BadModelFile("the file declares more texts than it holds")
+            raise BadModelFile("the file declares more texts than it contains")
         data, at = self.data, self.at
         have = len(data) - 8
         for _ in range(count):
@@ -265,7 +265,7 @@ class _Reader:
         self.at = at
 
     def vocabulary(self) -> tuple[set[bytes], int]:
-        """The tokens, which must differ; an empty one gets a name from the engine."""
+        """Read the tokens, which must differ; the engine names empty ones."""
         if self.u32() != _STRING:
             raise BadModelFile("the vocabulary is not a list of texts")
         count, at = self.u64(), self.at
@@ -279,12 +279,12 @@ class _Reader:
             tokens.add(data[begin:at])
             empty += at == begin
         if len(tokens) + max(empty - 1, 0) != count:
-            raise BadModelFile("the vocabulary holds a token twice")
+            raise BadModelFile("the vocabulary contains a token twice")
         return tokens, count
 
 
 class Metadata(NamedTuple):
-    """The keys of a file; an array's values are there only if they are few."""
+    """The metadata of a file; values of long arrays are omitted."""
 
     values: dict[str, Value]
     lengths: dict[str, int]
@@ -292,7 +292,7 @@ class Metadata(NamedTuple):
 
 
 class Facts:
-    """Metadata of one file, by question."""
+    """Checked access to the metadata of a file."""
 
     def __init__(self, metadata: Metadata, shapes: dict[str, tuple[int, ...]]) -> None:
         self.values = metadata.values
@@ -314,22 +314,22 @@ class Facts:
         return self._vocabulary >= _CHATML
 
     def text(self, key: str) -> str:
-        """A text, empty if there is none."""
+        """A text value, or empty if it is missing."""
         value = self.values.get(key)
         return value if isinstance(value, str) else ""
 
     @property
     def embedding_only(self) -> bool:
-        """Whether the model cannot continue a text."""
+        """Whether the model cannot generate text."""
         causal = self.values.get(f"{self.architecture}.attention.causal", True)
-        pooled = self.values.get(f"{self.architecture}.pooling_type", 0)
-        named = any(word in self.architecture for word in _EMBEDDERS)
-        named = named or self.text("tokenizer.ggml.model") == _WORD_PIECES
-        return named or causal is False or pooled not in (0, None)
+        pooling = self.values.get(f"{self.architecture}.pooling_type", 0)
+        is_encoder = any(word in self.architecture for word in _EMBEDDERS)
+        is_encoder = is_encoder or self.text("tokenizer.ggml.model") == _WORD_PIECES
+        return is_encoder or causal is False or pooling not in (0, None)
 
     @property
     def kv_bytes_per_token(self) -> int:
-        """Bytes of a token in the KV cache of all layers."""
+        """Bytes of a token in the KV cache over all layers."""
         heads = self._per_layer("attention.head_count", None)
         kv_heads = self._per_layer("attention.head_count_kv", heads)
         width = self.embedding_length // (max(heads) or 1)
@@ -338,12 +338,12 @@ class Facts:
         return sum(kv_heads) * both * _KV_NUMBER_BYTES
 
     def check(self) -> None:
-        """Raise BadModelFile for what an engine would stumble over."""
+        """Raise BadModelFile for anything that an engine cannot handle."""
         self._check_heads()
         self._check_numbers()
         self._check_vocabulary()
         if self.split[1] <= 1 and not self._shapes:
-            raise BadModelFile("the file holds no weights")
+            raise BadModelFile("the file contains no weights")
 
     def _get(self, name: str) -> Value:
         return self.values.get(f"{self.architecture}.{name}")
@@ -363,7 +363,7 @@ class Facts:
         return value
 
     def _per_layer(self, name: str, otherwise: list[int] | None) -> list[int]:
-        """One number a layer; a single number stands for all of them."""
+        """One number per layer; a single number applies to all layers."""
         key = f"{self.architecture}.{name}"
         value = self.values.get(key)
         if value is None and key not in self.values and otherwise is not None:
@@ -410,7 +410,7 @@ class Facts:
         self._check_special_layers(kv_heads)
 
     def _count(self, name: str) -> int:
-        """A number that is 0 when it is missing."""
+        """A number, 0 if it is missing."""
         value = self._get(name)
         if value is not None and (type(value) is not int or value < 0):
             raise BadModelFile(f"the file declares an impossible {name}")
@@ -430,7 +430,7 @@ class Facts:
             raise BadModelFile("the file declares an impossible number of experts")
 
     def _check_special_layers(self, kv_heads: list[int]) -> None:
-        """What single architectures need and the engine only finds out by ending the process."""
+        """Check requirements of certain architectures that would crash the engine."""
         sections = self._get("rope.dimension_sections")
         needed = self.architecture in _SECTIONED or sections is not None
         if needed and not (isinstance(sections, list) and any(sections[:3])):
@@ -440,7 +440,7 @@ class Facts:
         if self._count("nextn_predict_layers") > self.block_count:
             raise BadModelFile("the file declares an impossible nextn_predict_layers")
         if self.architecture == "jamba" and all(kv_heads):
-            raise BadModelFile("the file declares no recurrent layer where there must be one")
+            raise BadModelFile("the file declares no recurrent layer, but needs one")
 
     def _check_numbers(self) -> None:
         for name in (*_POSITIVE, *_FINITE):
@@ -459,7 +459,7 @@ class Facts:
         for key, value in self.values.items():
             special = key.startswith("tokenizer.ggml.") and key.endswith("_token_id")
             if special and (type(value) is not int or not 0 <= value < self.vocab_size):
-                raise BadModelFile("a special token lies outside the vocabulary")
+                raise BadModelFile("a special token is outside the vocabulary")
         spellings = _BYTE_TOKENS.get(self.text("tokenizer.ggml.model"))
         if spellings and any(self._vocabulary.isdisjoint(spellings(byte)) for byte in range(256)):
             raise BadModelFile("the vocabulary has no tokens for single bytes")
@@ -470,9 +470,9 @@ class Facts:
 
 
 def read(path: str | os.PathLike[str]) -> Header:
-    """The header of a model file; raises BadModelFile for anything an engine should not see."""
+    """Read the header of a model file. Raises BadModelFile for anything unsuitable."""
     try:
-        if not Path(path).is_file():  # a pipe would be waited for
+        if not Path(path).is_file():  # opening a pipe would block
             raise BadModelFile("the file cannot be read")
         with Path(path).open("rb") as file:
             return _read(_Reader(file, os.fstat(file.fileno()).st_size))
@@ -513,7 +513,7 @@ def _header(facts: Facts, size: int, parameters: int) -> Header:
 
 
 def _metadata(reader: _Reader, count: int) -> Metadata:
-    """Values by key, and the lengths of the arrays, whose values are kept only if they are few."""
+    """Read values by key, and the lengths of arrays; values of long arrays are omitted."""
     values: dict[str, Value] = {}
     lengths: dict[str, int] = {}
     vocabulary: set[bytes] = set()
@@ -553,7 +553,7 @@ def _array(reader: _Reader) -> tuple[list[int] | None, int]:
 def _tensors(
     reader: _Reader, count: int, values: dict[str, Value]
 ) -> tuple[int, dict[str, tuple[int, ...]]]:
-    """Number of weights and the shapes; every tensor lies in the file and none over another."""
+    """Read the number of weights and the shapes; tensors must be in the file without overlap."""
     shapes: dict[str, tuple[int, ...]] = {}
     spans: list[tuple[int, int]] = []
     total = 0
@@ -589,5 +589,5 @@ def _check_places(spans: list[tuple[int, int]], reader: _Reader, values: dict[st
     end = 0
     for offset, size in sorted(spans):
         if offset % alignment or offset < end or start + offset + size > reader.size:
-            raise BadModelFile("a tensor lies outside the file or over another one")
+            raise BadModelFile("a tensor is outside the file or overlaps another one")
         end = offset + size

@@ -1,7 +1,7 @@
-"""Looks through an ONNX file and refuses what no engine should see: above all, other files.
+"""Check an ONNX file and reject what no engine should see, above all external data.
 
-An ONNX file may name further files that hold its weights, and an engine opens whatever is named.
-Only the fields that lead to a tensor are followed; the data of tensors are stepped over unread.
+An ONNX file may name other files with its weights, which an engine would open. Only the fields that
+lead to tensors are followed; the data of tensors are skipped unread.
 """
 
 import os
@@ -33,24 +33,24 @@ _FOLLOWED: Final[dict[_Message, dict[int, _Message]]] = {
     "sparse tensor": {1: "tensor", 2: "tensor"},
     "tensor": {},
 }
-"""Which fields of a message are messages that may hold a tensor."""
+"""Fields of a message that are messages which may contain a tensor."""
 _IR_VERSION, _GRAPH = 1, 7  # fields of a model
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of a tensor
 
 NO_ONNX: Final = "this is not an ONNX file"
 ENDS_EARLY: Final = "the file ends too early"
 UNREADABLE: Final = "the file cannot be read"
-ELSEWHERE: Final = "the weights lie in other files, which is not supported"
+ELSEWHERE: Final = "the weights are in other files, which is not supported"
 
 
 class BadOnnxFile(Exception):
-    """The file is no model that an engine may open; the text is for a client."""
+    """The file is not a model that an engine may open; the text is for a client."""
 
 
 class _Reader:
-    """A window that moves over the file.
+    """A moving window over the file.
 
-    It reads rather than maps: a file that shrinks while it is mapped ends the process.
+    It reads instead of mapping: a mapped file that shrinks crashes the process.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -59,11 +59,11 @@ class _Reader:
         self._data = b""
         self._start = 0
 
-    def varint(self, at: int, end: int) -> tuple[int, int]:
-        """The number at *at* and where it ends, which is not behind *end*."""
+    def read_varint(self, at: int, end: int) -> tuple[int, int]:
+        """Read the number at *at*; return it and where it ends, at most at *end*."""
         value = shift = 0
         while True:
-            byte = self._byte(at, end)
+            byte = self._read_byte(at, end)
             at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
@@ -72,7 +72,7 @@ class _Reader:
             if shift >= 7 * _MAX_VARINT:
                 raise BadOnnxFile(NO_ONNX)
 
-    def _byte(self, at: int, end: int) -> int:
+    def _read_byte(self, at: int, end: int) -> int:
         if at >= end:
             raise BadOnnxFile(NO_ONNX)
         offset = at - self._start
@@ -88,11 +88,11 @@ class _Reader:
 def check(path: str | os.PathLike[str]) -> None:
     """Raise `BadOnnxFile` for a file that an engine should not open.
 
-    It must be a model with a graph, whole, nested no deeper than `MAX_NESTING` and of at most
-    `MAX_FIELDS` fields where this looks, with all its weights inside.
+    It must be a complete model with a graph, nested no deeper than `MAX_NESTING`, with at most
+    `MAX_FIELDS` visited fields, and without external weights.
     """
     try:
-        if not Path(path).is_file():  # a pipe would be waited for
+        if not Path(path).is_file():  # opening a pipe would block
             raise BadOnnxFile(UNREADABLE)
         with Path(path).open("rb") as file:
             _check(_Reader(file))
@@ -102,7 +102,7 @@ def check(path: str | os.PathLike[str]) -> None:
 
 def _check(reader: _Reader) -> None:
     ends: list[tuple[_Message, int]] = [("model", reader.size)]
-    seen: set[int] = set()  # fields of the model
+    visited: set[int] = set()  # fields of the model
     at = fields = 0
     while ends:
         kind, end = ends[-1]
@@ -112,14 +112,14 @@ def _check(reader: _Reader) -> None:
         fields += 1
         if fields > MAX_FIELDS:
             raise BadOnnxFile("the file has too many parts")
-        number, wire, at = _tag(reader, at, end)
+        number, wire, at = _read_tag(reader, at, end)
         if kind == "model":
-            seen.add(number)
+            visited.add(number)
         elif kind == "tensor":
-            _check_place(reader, number, at, end)
-        begin, past = _content(reader, wire, at, end)
+            _check_data_location(reader, number, at, end)
+        begin, past = _locate_content(reader, wire, at, end)
         if past > end:
-            cut_off = kind == "model" and _IR_VERSION in seen
+            cut_off = kind == "model" and _IR_VERSION in visited
             raise BadOnnxFile(ENDS_EARLY if cut_off else NO_ONNX)
         inner = _FOLLOWED[kind].get(number)
         if inner is None:
@@ -128,37 +128,37 @@ def _check(reader: _Reader) -> None:
         if wire != _BYTES:
             raise BadOnnxFile(NO_ONNX)
         if len(ends) == MAX_NESTING:
-            raise BadOnnxFile("the file nests its parts too deep")
+            raise BadOnnxFile("the parts of the file are nested too deeply")
         ends.append((inner, past))
         at = begin
-    if not {_IR_VERSION, _GRAPH} <= seen:
+    if not {_IR_VERSION, _GRAPH} <= visited:
         raise BadOnnxFile(NO_ONNX)
 
 
-def _tag(reader: _Reader, at: int, end: int) -> tuple[int, int, int]:
-    """Number and wire type of the field at *at*, and where its content begins."""
-    tag, at = reader.varint(at, end)
+def _read_tag(reader: _Reader, at: int, end: int) -> tuple[int, int, int]:
+    """Read number and wire type of the field at *at*, and the start of its content."""
+    tag, at = reader.read_varint(at, end)
     number = tag >> 3
     if not number or tag > _MAX_TAG:
         raise BadOnnxFile(NO_ONNX)
     return number, tag & 7, at
 
 
-def _check_place(reader: _Reader, number: int, at: int, end: int) -> None:
-    """Of a field of a tensor: any sign that its data lie elsewhere, however it is put."""
-    elsewhere = number == _EXTERNAL_DATA
+def _check_data_location(reader: _Reader, number: int, at: int, end: int) -> None:
+    """Raise `BadOnnxFile` if a tensor's field declares external data in any form."""
+    is_external = number == _EXTERNAL_DATA
     if number == _DATA_LOCATION:
-        elsewhere = reader.varint(at, end)[0] != 0
-    if elsewhere:
+        is_external = reader.read_varint(at, end)[0] != 0
+    if is_external:
         raise BadOnnxFile(ELSEWHERE)
 
 
-def _content(reader: _Reader, wire: int, at: int, end: int) -> tuple[int, int]:
-    """Where the content of a field begins and would end."""
+def _locate_content(reader: _Reader, wire: int, at: int, end: int) -> tuple[int, int]:
+    """Start and declared end of a field's content."""
     if wire == _VARINT:
-        return at, reader.varint(at, end)[1]
+        return at, reader.read_varint(at, end)[1]
     if wire == _BYTES:
-        size, at = reader.varint(at, end)
+        size, at = reader.read_varint(at, end)
     elif wire in (_FIXED32, _FIXED64):
         size = 4 if wire == _FIXED32 else 8
     else:

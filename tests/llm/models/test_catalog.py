@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runtime.llm.models import catalog as module
 from runtime.llm.models import onnxfile
 from runtime.llm.models.catalog import Catalog, Entry
-from runtime.llm.models.catalogfile import file_name
+from runtime.llm.models.catalogfile import parse_file_name
 from tests.llm.tinymodel import Shape, write_random
 
 
@@ -151,7 +151,7 @@ def test_a_split_model_with_a_part_missing_or_empty_is_not_listed(
     put(tmp_path, "big-00002-of-00003.gguf", size=0)
 
     assert ids(tmp_path) == []
-    assert "big is not listed: 2 of its 3 parts are here" in caplog.text
+    assert "big is not listed: only 2 of its 3 parts are here" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["x-00000-of-00002", "x-00003-of-00002", "x-1-of-2", "x-00001-of"])
@@ -283,7 +283,7 @@ def test_any_text_may_be_looked_up(tmp_path: Path, model: str) -> None:
 @given(st.text())
 def test_no_name_of_a_file_breaks_the_reading_of_names(name: str) -> None:
     for extension in (".gguf", ".onnx", ".GGUF", ""):
-        found = file_name(name + extension)
+        found = parse_file_name(name + extension)
         if found is not None:
             assert found.id
             assert found.id.isprintable() or " " in found.id or not found.id.isascii()
@@ -327,6 +327,6 @@ def test_a_damaged_file_is_listed_and_its_meta_says_what_is_wrong(
 
     metas = [catalog.meta(entry) for _ in range(3)]
 
-    reason = "a broken file: this is not a GGUF file"
+    reason = "damaged file: this is not a GGUF file"
     assert metas == [module.Meta("chat", 100, note=reason)] * 3
     assert caplog.text.count("model file zeros.gguf:") == 1

@@ -99,7 +99,7 @@ def test_a_bad_table_is_named_by_key_and_the_others_still_count(
         (b"a = [" * 5000, "catalog.toml: not a TOML file"),
         (b"\xff\xfe", "catalog.toml: byte 0 is not UTF-8"),
         (b"[model.a]\n", "catalog.toml: model: unknown key"),
-        (b"models = 3\n", "catalog.toml: models: must hold one table for each model"),
+        (b"models = 3\n", "catalog.toml: models: must have a table for each model"),
         (b"#" * ((1 << 20) + 1), "catalog.toml: larger than 1048576 bytes"),
     ],
 )

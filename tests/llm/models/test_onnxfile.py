@@ -119,7 +119,7 @@ BAD = {
     "a length beyond the file": (part(1, 8) + b"\x3a\xff\xff\xff\x7f", onnxfile.ENDS_EARLY),
     "a length of 64 bits": (part(1, 8) + b"\x3a" + varint((1 << 64) - 1), onnxfile.ENDS_EARLY),
     "a part longer than its whole": (model(b"\x0a\x05a"), onnxfile.NO_ONNX),
-    "parts in parts": (nested(11), "the file nests its parts too deep"),
+    "parts in parts": (nested(11), "the parts of the file are nested too deeply"),
     "many parts": (
         model(part(2, b"") * onnxfile.MAX_FIELDS),
         "the file has too many parts",

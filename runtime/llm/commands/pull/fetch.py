@@ -16,7 +16,7 @@ from urllib.request import url2pathname
 
 from tqdm import tqdm
 
-from runtime.llm.models.catalogfile import FileName, file_name
+from runtime.llm.models.catalogfile import FileName, parse_file_name
 from runtime.llm.models.download import (
     Source,
     Transfer,
@@ -115,11 +115,11 @@ def sha256_of(path: Path) -> str:
 
 def refuse_rivals(models: Path, name: str) -> None:
     """Raise `PullFailed` for another file of the same model id: one of them would be hidden."""
-    mine = file_name(name)
+    mine = parse_file_name(name)
     if mine is None or not models.is_dir():
         return
     for path in sorted(models.iterdir()):
-        other = file_name(path.name)
+        other = parse_file_name(path.name)
         if path.name != name and other is not None and _are_rivals(mine, other):
             raise PullFailed(
                 f"{path.name} is in the models folder and is model {mine.id} too;"

@@ -18,7 +18,7 @@ from runtime.llm.commands.pull.fetch import (
 from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalog import VOCABS
-from runtime.llm.models.catalogfile import FileName, file_name
+from runtime.llm.models.catalogfile import FileName, parse_file_name
 from runtime.web.instance import move_into_place
 
 MAX_VOCAB: Final = 5 << 20
@@ -85,9 +85,9 @@ def target_name(origin: Origin, wanted: str | None) -> FileName:
     """The name of the model file. Raises `Misused` for one that no model can have."""
     there = origin.file_name
     text = there if wanted is None else wanted
-    name = file_name(text)
-    if name is None and wanted is not None and (source := file_name(there)) is not None:
-        name = file_name(f"{wanted}.{source.format}")
+    name = parse_file_name(text)
+    if name is None and wanted is not None and (source := parse_file_name(there)) is not None:
+        name = parse_file_name(f"{wanted}.{source.format}")
     if name is None:
         raise Misused(
             f"{text or origin.shown} is not a valid name of a model file: it must end in .gguf"
