@@ -1,4 +1,4 @@
-"""Messages and tools in the shapes that chat templates and OpenAI-compatible servers read."""
+"""Messages and tools in the shapes that chat templates and OpenAI-compatible servers expect."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, NotRequired, TypedDict
@@ -13,7 +13,7 @@ class MessageFunction(TypedDict):
 
     name: str
     arguments: object
-    """The value that the JSON text stands for; the text itself where it is no object."""
+    """The parsed JSON object, or the text itself if it is not one."""
 
 
 class MessageCall(TypedDict):
@@ -25,7 +25,7 @@ class MessageCall(TypedDict):
 
 
 class ChatMessage(TypedDict):
-    """A message in the shape that chat templates read."""
+    """A message in the shape that chat templates expect."""
 
     role: str
     content: str
@@ -35,7 +35,7 @@ class ChatMessage(TypedDict):
 
 
 class FunctionOffer(TypedDict):
-    """The function of an `ToolOffer`."""
+    """The function of a `ToolOffer`."""
 
     name: str
     description: str
@@ -44,25 +44,27 @@ class FunctionOffer(TypedDict):
 
 
 class ToolOffer(TypedDict):
-    """A tool in the shape that chat templates read."""
+    """A tool in the shape that chat templates expect."""
 
     type: Literal["function"]
     function: FunctionOffer
 
 
 MAX_DEPTH: Final = 64
-"""Levels of the arguments of a call that a template gets as values."""
+"""Maximum nesting of a call's arguments that a template gets as values."""
 
 
-def message_of(turn: Turn) -> ChatMessage:
-    """A turn as templates read it."""
+def make_message(turn: Turn) -> ChatMessage:
+    """Convert a turn to a message."""
     message = ChatMessage(role=turn.role, content=turn.content)
     if turn.tool_calls:
         message["tool_calls"] = [
             MessageCall(
                 id=call.id,
                 type="function",
-                function=MessageFunction(name=call.name, arguments=_value_of(call.arguments)),
+                function=MessageFunction(
+                    name=call.name, arguments=_parse_arguments(call.arguments)
+                ),
             )
             for call in turn.tool_calls
         ]
@@ -73,8 +75,8 @@ def message_of(turn: Turn) -> ChatMessage:
     return message
 
 
-def offer_of(tool: Tool) -> ToolOffer:
-    """A tool as templates read it."""
+def make_offer(tool: Tool) -> ToolOffer:
+    """Convert a tool to an offer."""
     parameters = orjson.loads(tool.parameters)
     return ToolOffer(
         type="function",
@@ -82,7 +84,7 @@ def offer_of(tool: Tool) -> ToolOffer:
     )
 
 
-def _value_of(arguments: str) -> object:
+def _parse_arguments(arguments: str) -> object:
     try:
         value = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
@@ -91,7 +93,7 @@ def _value_of(arguments: str) -> object:
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """Whether JSON is nested in more than so many levels."""
+    """Whether JSON is nested more than *levels* deep."""
     within = [value]
     for _ in range(levels):
         below: list[object] = []

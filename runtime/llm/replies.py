@@ -1,4 +1,4 @@
-"""Reads what a model writes: parts the text of a reply into content, reasoning and tool calls."""
+"""Parse what a model writes: split the text of a reply into content, reasoning and tool calls."""
 
 import json
 import re
@@ -25,11 +25,11 @@ TRIGGERS: Final[dict[Calls, str]] = {
     "llama": "<|python_tag|>",
     "mistral": "[TOOL_CALLS]",
 }
-"""The text behind which the calls of a format stand."""
+"""The text before the calls of a format."""
 ENDS: Final[dict[Calls, str]] = {"tagged": "</tool_call>", "list": "</tool_call>", "llama": ";"}
 """The text that may follow a call."""
 MARKS: Final = frozenset((THINK, THOUGHT, *TRIGGERS.values(), *ENDS.values()))
-"""What a reply is read by; also a control token says it."""
+"""The marks that structure a reply, even if they are control tokens."""
 _SPACE: Final = " \t\r\n"
 _ID_LETTERS: Final = string.ascii_letters + string.digits
 _LIST: Final = re.compile(r"<tool_call>(?:\s|\\n)*\[")
@@ -46,19 +46,19 @@ _CLOSED: Final = re.compile(r'"\s*\}?\s*')
 
 _Answer = TypeVar("_Answer")
 _Reading = Generator[None, None, _Answer]
-"""Reads from the buffer; it yields when it needs more text, unless there is none to come."""
+"""Reads from the buffer and yields when it needs more text, unless the reply has ended."""
 
 
-def reply_format(template: str | None) -> ReplyFormat:
-    """How a model with this chat template writes its replies.
+def detect_format(template: str | None) -> ReplyFormat:
+    """Determine how a model with this chat template writes its replies.
 
-    Calls in a form that is not known here count as none.
+    Unknown formats of calls count as none.
     """
     source = template or ""
-    return ReplyFormat(_calls_of(source), thinks=THINK in source or THOUGHT in source)
+    return ReplyFormat(_detect_calls(source), thinks=THINK in source or THOUGHT in source)
 
 
-def _calls_of(source: str) -> Calls:
+def _detect_calls(source: str) -> Calls:
     if not re.search(r"\btools\b", source):
         return "none"
     if "<tool_call>" in source:
@@ -72,41 +72,41 @@ def _calls_of(source: str) -> Calls:
     return "none"
 
 
-def new_id() -> str:
-    """An id of a tool call: nine letters and digits, as the templates of Mistral demand."""
+def create_call_id() -> str:
+    """Create an id of a tool call: nine letters and digits, as Mistral's templates require."""
     return "".join(secrets.choice(_ID_LETTERS) for _ in range(9))
 
 
 class ReplyParser:
     """Turns the text of a reply, fed in pieces, into events.
 
-    Joined, the events do not depend on where the text is cut into pieces. Nothing is lost but marks
-    and the space around them: a call that is not whole, not JSON or not of a known tool is content.
+    The joined events do not depend on the pieces. Only marks and the space around them are lost: a
+    call that is incomplete, not JSON or of an unknown tool is content.
     """
 
-    def __init__(self, form: ReplyFormat, make_id: Callable[[], str] = new_id) -> None:
+    def __init__(self, form: ReplyFormat, make_id: Callable[[], str] = create_call_id) -> None:
         self._form = form
         self._make_id = make_id
         self._text = ""
-        """Fed, not yet read."""
+        """Text that has not been read yet."""
         self._ended = False
         self._events: list[Event] = []
         self._calls = 0
         self._held = ""
-        """Space that counts only if text of the same kind follows."""
+        """Space that is kept only if text of the same kind follows."""
         self._reading: _Reading[None] | None = self._read()
 
     def feed(self, text: str) -> list[Event]:
-        """The events that *text* completes."""
+        """Add text and return the events that it completes."""
         self._text += text
-        return self._go_on()
+        return self._advance()
 
     def end(self) -> list[Event]:
-        """The last events, once no more text can come."""
+        """Return the last events at the end of the reply."""
         self._ended = True
-        return self._go_on()
+        return self._advance()
 
-    def _go_on(self) -> list[Event]:
+    def _advance(self) -> list[Event]:
         if self._reading is not None:
             try:
                 next(self._reading)
@@ -115,25 +115,25 @@ class ReplyParser:
         events, self._events = self._events, []
         return events
 
-    # --- the parts of a reply, in their order
+    # --- the parts of a reply, in order
 
     def _read(self) -> _Reading[None]:
         form = self._form
         thinks = (form.thinks or form.opened) and (yield from self._take(THINK))
         if thinks or form.opened:
-            thinks = yield from self._say(Reasoning, THOUGHT, trimmed=True)
+            thinks = yield from self._emit_until(Reasoning, THOUGHT, trimmed=True)
         is_choice = form.calls == "choice" and (yield from self._read_choice())
         yield from self._read_content(trimmed=thinks or is_choice)
 
     def _read_content(self, *, trimmed: bool) -> _Reading[None]:
-        """Content with calls in it; *trimmed*: the space before it belongs to what it follows."""
+        """Read content with calls; *trimmed*: drop the space before it."""
         calls = self._form.calls
         mark = TRIGGERS.get(calls, "")
-        bare = calls in ("llama", "mistral")  # may stand where content begins, without a mark
+        bare = calls in ("llama", "mistral")  # calls may appear without a mark where content begins
         while True:
             while bare and (yield from self._take_calls()):
                 trimmed = True
-            if not (yield from self._say(Content, mark, trimmed=trimmed)):
+            if not (yield from self._emit_until(Content, mark, trimmed=trimmed)):
                 return
             held = self._held
             trimmed = bare = yield from self._take_calls()
@@ -142,9 +142,9 @@ class ReplyParser:
                 self._events.append(Content(held + mark))
 
     def _read_choice(self) -> _Reading[bool]:
-        """``{"reply": "…"}``, whose string is content, or ``{"tool": …, "arguments": …}``.
+        """Read ``{"reply": "…"}``, whose string is content, or ``{"tool": …, "arguments": …}``.
 
-        False: it is neither, or not all of it.
+        Returns False if it is neither or incomplete.
         """
         while not (match := _REPLY.match(self._text)):
             squeezed = "".join(self._text.split())
@@ -160,7 +160,7 @@ class ReplyParser:
                 self._events.append(Content(plain[0]))
                 self._text = text[plain.end() :]
             elif escape := _ESCAPE.match(text):
-                yield from self._whole_escape()
+                yield from self._await_escape()
                 escape = _ESCAPE.match(self._text) or escape
                 letters = json.loads(f'"{escape[0]}"').encode("utf-16", "surrogatepass")
                 self._events.append(Content(letters.decode("utf-16", "replace")))
@@ -175,15 +175,15 @@ class ReplyParser:
             else:
                 yield
 
-    def _whole_escape(self) -> _Reading[None]:
+    def _await_escape(self) -> _Reading[None]:
         """Wait for the second half of an escaped character beyond 16 bits."""
         while not self._ended and _HALF_ESCAPE.fullmatch(self._text):
             yield
 
-    # --- tools of the above
+    # --- helpers
 
     def _take(self, mark: str) -> _Reading[bool]:
-        """Read *mark* and the space around it, if the buffer begins so."""
+        """Read *mark* and the space before it if the buffer begins with them."""
         while True:
             rest = self._text.lstrip(_SPACE)
             if rest.startswith(mark):
@@ -193,28 +193,28 @@ class ReplyParser:
                 return False
             yield
 
-    def _say(
+    def _emit_until(
         self, kind: type[Content] | type[Reasoning], mark: str, *, trimmed: bool
     ) -> _Reading[bool]:
-        """Emit text up to *mark* and whether it came; the space before it is held, then dropped.
+        """Emit text up to *mark*; return whether it was found. The space before it is dropped.
 
-        With *trimmed* without the space at the beginning. No mark: everything, as it comes.
+        *trimmed*: drop the space at the start. Without a mark, emit everything.
         """
         self._held = ""
         while True:
             at = self._text.find(mark) if mark else -1
             here = at >= 0
             if not here:
-                at = len(self._text) - (0 if self._ended else overlap(self._text, mark))
+                at = len(self._text) - (0 if self._ended else measure_overlap(self._text, mark))
             text, self._text = self._text[:at], self._text[at + (len(mark) if here else 0) :]
             if trimmed:
                 text = text.lstrip(_SPACE)
                 trimmed = not text
-            said = text.rstrip(_SPACE) if mark and not (self._ended and not here) else text
-            if said:
-                self._events.append(kind(self._held + said))
+            shown = text.rstrip(_SPACE) if mark and not (self._ended and not here) else text
+            if shown:
+                self._events.append(kind(self._held + shown))
                 self._held = ""
-            self._held += text[len(said) :]
+            self._held += text[len(shown) :]
             if here:
                 return True
             if self._ended:
@@ -224,13 +224,13 @@ class ReplyParser:
             yield
 
     def _take_calls(self) -> _Reading[bool]:
-        """Read the calls that stand here as JSON, with the mark behind them, if there are any."""
+        """Read the JSON calls at the start of the buffer and the mark after them, if any."""
         end = _JsonEnd()
         while (size := end.find(self._text)) is None:
             if self._ended:
                 return False
             yield
-        calls = self._calls_in(self._text[:size])
+        calls = self._parse_calls(self._text[:size])
         if not calls:
             return False
         self._text = self._text[size:]
@@ -242,8 +242,8 @@ class ReplyParser:
             yield from self._take(ENDS[self._form.calls])
         return True
 
-    def _calls_in(self, text: str) -> Sequence[tuple[str, str]]:
-        """Name and arguments of each call in a JSON text; none where it is anything else."""
+    def _parse_calls(self, text: str) -> Sequence[tuple[str, str]]:
+        """Parse name and arguments of the calls in a JSON text; none if it is anything else."""
         try:
             value = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError):
@@ -256,19 +256,19 @@ class ReplyParser:
             arguments = item.get("arguments", item.get("parameters", {}))
             if name not in self._form.names or not isinstance(arguments, dict):
                 return ()
-            calls.append((name, _as_json(arguments)))
+            calls.append((name, _dump_json(arguments)))
         return calls
 
 
 class _JsonEnd:
-    """Finds the end of the object or list with which a growing text begins."""
+    """Finds the end of the JSON object or list at the start of a growing text."""
 
     def __init__(self) -> None:
         self._at = self._depth = 0
         self._quoted = self._escaped = False
 
     def find(self, text: str) -> int | None:
-        """Length of the value and the space before it; 0: there is none; None: it goes on."""
+        """Length of the value with the space before it; 0 if there is none; None if incomplete."""
         for at in range(self._at, len(text)):
             letter = text[at]
             if self._quoted:
@@ -293,8 +293,8 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _as_json(value: object) -> str:
-    """JSON that is Unicode, whatever escapes the model wrote."""
+def _dump_json(value: object) -> str:
+    """Dump JSON that is valid Unicode, even if the model wrote lone surrogates."""
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isascii() or _is_unicode(text) else json.dumps(value)
 
@@ -303,7 +303,7 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def overlap(text: str, mark: str) -> int:
-    """Length of the longest end of *text* that begins *mark* and is not all of it."""
+def measure_overlap(text: str, mark: str) -> int:
+    """Length of the longest end of *text* that is a proper prefix of *mark*."""
     sizes = range(min(len(text), len(mark) - 1), 0, -1)
     return next((size for size in sizes if text.endswith(mark[:size])), 0)

@@ -1,7 +1,7 @@
-"""Tools for every chat model: how they are offered to it, and what holds its reply to a call.
+"""Tools for every chat model: offering them, and restricting replies to valid calls.
 
-A model whose chat template knows tools gets them through the template. For any other one they are
-described in a system text, and the reply is held to the choice between an answer and a call.
+If a model's chat template supports tools, they are passed to the template. Otherwise a system text
+describes them, and a grammar restricts the reply to either an answer or a call.
 """
 
 import json
@@ -19,12 +19,12 @@ _NEW_THOUGHT: Final = r"/<think>([^<]|<[^\/])*<\/think>\s*/"
 _SPACE: Final = r"/\s{0,2}/"
 _PROSE: Final = r"/\s*[^\s\[{<](?s:.)*/"
 MAX_CALLS: Final = 16
-"""Of one reply: a small model may never end on its own."""
+"""Maximum calls of a reply: a small model might never stop."""
 _SPACING: Final = {
     "whitespace_flexible": False,
     "item_separator": ", ",
     "key_separator": ": ",
-    "lenient": True,  # a keyword that cannot be held is left to the model, as the OpenAI API does
+    "lenient": True,  # unenforceable keywords are left to the model, as in the OpenAI API
 }
 _OFFER: Final = """\
 You can call tools. Write one JSON object and nothing else:
@@ -40,10 +40,10 @@ The tools, with the JSON Schema of their arguments:
 
 
 def fit_tools(call: ChatCall, form: ReplyFormat | None) -> tuple[ChatCall, ReplyFormat]:
-    """The call as the model's template can render it, and how its reply will be written.
+    """Adapt a call to the model's template; return it with the format of its reply.
 
-    *form* is that of the template; None: the model has none. Raises `BadRequest` where the model
-    cannot call tools.
+    *form* is the format of the template; None: the model has no template. Raises `BadRequest` if
+    the model cannot call tools.
     """
     if form is None:
         if call.uses_tools:
@@ -52,7 +52,7 @@ def fit_tools(call: ChatCall, form: ReplyFormat | None) -> tuple[ChatCall, Reply
         return call, ReplyFormat()
     if not call.tools:
         if call.uses_tools and form.calls == "none":
-            call = replace(call, turns=tuple(_told(call.turns)))
+            call = replace(call, turns=tuple(_flatten_calls(call.turns)))
         return call, form._replace(calls="none")
     if call.sampling.grammar:
         text = "tools cannot be combined with response_format or grammar"
@@ -61,24 +61,24 @@ def fit_tools(call: ChatCall, form: ReplyFormat | None) -> tuple[ChatCall, Reply
     if form.calls == "none":
         form = form._replace(calls="choice")
         offer = (_DEMAND if call.tools_required else _OFFER).format(
-            tools="\n".join(_described(tool) for tool in call.tools)
+            tools="\n".join(_describe(tool) for tool in call.tools)
         )
-        turns = _with_instruction(list(_told(call.turns, choice=True)), offer)
+        turns = _add_instruction(list(_flatten_calls(call.turns, choice=True)), offer)
         call = replace(call, turns=tuple(turns))
     return replace(call, sampling=constrain(call, form)), form
 
 
 def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
-    """The sampling of the call, which holds a reply of this form to the tools on offer.
+    """Add a grammar to the call's sampling that restricts replies to the offered tools.
 
-    Where the model may choose, the grammar begins behind the mark of a call.
+    If calls are optional, the grammar applies after the mark of a call.
     """
     if form.calls == "none":
         return call.sampling
     marked = form.calls in ("tagged", "list")
     free = not call.tools_required
     trigger = TRIGGERS[form.calls] if free and (marked or form.calls == "mistral") else ""
-    mark, end = _quoted(TRIGGERS.get(form.calls, "")), _quoted(ENDS.get(form.calls, ""))
+    mark, end = _quote(TRIGGERS.get(form.calls, "")), _quote(ENDS.get(form.calls, ""))
 
     def more(words: str) -> str:
         return f"({words}){{0,{MAX_CALLS - 1}}}" if call.parallel_tools else ""
@@ -98,7 +98,7 @@ def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
     rules = {
         "start": "body",
         "body": body,
-        "call": f"%json {json.dumps(_schema_of(call, form), ensure_ascii=False)}",
+        "call": f"%json {json.dumps(_build_schema(call, form), ensure_ascii=False)}",
         "space": _SPACE,
     }
     if not trigger and (form.thinks or form.opened):
@@ -110,24 +110,26 @@ def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
     return replace(call.sampling, grammar=grammar, grammar_trigger=trigger)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text) if text else ""
 
 
-def _schema_of(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
-    """Schema of a call of any of the tools, or of a reply where the choice is written as JSON."""
+def _build_schema(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
+    """The schema of a call of any tool, or of a reply if the choice is written as JSON."""
     is_choice = form.calls == "choice"
     name = "tool" if is_choice else "name"
     arguments = "parameters" if form.calls == "llama" else "arguments"
     choices = [
-        _object({name: {"const": tool.name}, arguments: {"$ref": f"#/$defs/{at}"}})
+        _build_object({name: {"const": tool.name}, arguments: {"$ref": f"#/$defs/{at}"}})
         for at, tool in enumerate(call.tools)
     ]
     if is_choice and not call.tools_required:
-        choices.append(_object({"reply": {"type": "string"}}))
+        choices.append(_build_object({"reply": {"type": "string"}}))
     schema = {
         "anyOf": choices,
-        "$defs": {str(at): _moved(tool, f"#/$defs/{at}") for at, tool in enumerate(call.tools)},
+        "$defs": {
+            str(at): _move_schema(tool, f"#/$defs/{at}") for at, tool in enumerate(call.tools)
+        },
     }
     try:
         check_schema(schema)
@@ -136,7 +138,7 @@ def _schema_of(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
     return {"x-guidance": _SPACING, **limit_digits(schema)}
 
 
-def _object(properties: Mapping[str, object]) -> dict[str, object]:
+def _build_object(properties: Mapping[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,
@@ -145,8 +147,8 @@ def _object(properties: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _moved(tool: Tool, place: str) -> object:
-    """The schema of the tool's arguments with its references as from another *place*."""
+def _move_schema(tool: Tool, place: str) -> object:
+    """The schema of the tool's arguments, with its references relative to *place*."""
 
     def move(value: object) -> object:
         if isinstance(value, list):
@@ -164,26 +166,26 @@ def _moved(tool: Tool, place: str) -> object:
     return {**moved, "type": "object"}
 
 
-# --- for templates that know no tools
+# --- for templates without tools
 
 
-def _described(tool: Tool) -> str:
+def _describe(tool: Tool) -> str:
     function = {"name": tool.name, "description": tool.description}
     return json.dumps(function, ensure_ascii=False)[:-1] + f', "parameters": {tool.parameters}}}'
 
 
-def _with_instruction(turns: Sequence[Turn], text: str) -> list[Turn]:
-    """The turns with *text* behind the first system text."""
+def _add_instruction(turns: Sequence[Turn], text: str) -> list[Turn]:
+    """Append *text* to the first system text."""
     first = turns[0]
     if first.role == "system":
         return [first._replace(content=f"{first.content}\n\n{text}"), *turns[1:]]
     return [Turn("system", text), *turns]
 
 
-def _told(turns: Sequence[Turn], *, choice: bool = False) -> Iterator[Turn]:
-    """Calls and their results as text; with *choice* replies too look as new ones must look.
+def _flatten_calls(turns: Sequence[Turn], *, choice: bool = False) -> Iterator[Turn]:
+    """Convert calls and results to text; with *choice*, also write replies like new ones.
 
-    The results that follow a call are one turn of the user, with what the user then says.
+    The results of calls become one user turn, together with the user's next text.
     """
     names: dict[str, str] = {}
     results: list[str] = []

@@ -16,7 +16,7 @@ from runtime.llm.inference import (
     ToolArguments,
     ToolStart,
 )
-from runtime.llm.replies import ReplyParser, reply_format
+from runtime.llm.replies import ReplyParser, detect_format
 
 PLAIN = ReplyFormat()
 THINKING = ReplyFormat(thinks=True)
@@ -209,5 +209,5 @@ def test_ids_are_nine_letters_and_differ() -> None:
 def test_the_format_is_read_from_the_template(
     template: str | None, expected: ReplyFormat | str
 ) -> None:
-    form = reply_format(template)
+    form = detect_format(template)
     assert form == expected if isinstance(expected, ReplyFormat) else form.calls == expected

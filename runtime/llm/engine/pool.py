@@ -44,10 +44,10 @@ from runtime.llm.errors import (
     PromptTooLong,
 )
 from runtime.llm.inference import Backend, ChatCall, Generation, ReplyFormat
-from runtime.llm.messages import message_of, offer_of
+from runtime.llm.messages import make_message, make_offer
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
-from runtime.llm.replies import reply_format
+from runtime.llm.replies import detect_format
 from runtime.llm.settings import LlmSettings
 from runtime.llm.tools import constrain, fit_tools
 from runtime.web.errors import ApiError, ShuttingDown
@@ -353,8 +353,8 @@ class Pool:
             tools = () if fitted[1].calls == "choice" else call.tools
             command = Prepare(
                 engine.context,
-                [message_of(turn) for turn in fitted[0].turns],
-                [offer_of(tool) for tool in tools],
+                [make_message(turn) for turn in fitted[0].turns],
+                [make_offer(tool) for tool in tools],
                 call.template_options,
                 call.prompt,
                 fitted[0].sampling.grammar,
@@ -481,7 +481,7 @@ class Pool:
         )
         key = engine_key(entry.id, limit, entry.backend)
         template = load.template or header.chat_template
-        form = reply_format(template) if template else None
+        form = detect_format(template) if template else None
         return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget, form)
 
     async def _header(self, entry: Entry) -> gguf.Header:

@@ -20,17 +20,17 @@ from runtime.llm.inference import (
     ToolStart,
     Turn,
 )
-from runtime.llm.messages import ChatMessage, message_of, offer_of
+from runtime.llm.messages import ChatMessage, make_message, make_offer
 from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
     Headers,
     JsonObject,
-    as_json,
     count,
     member,
+    parse_json,
 )
-from runtime.llm.replies import new_id
+from runtime.llm.replies import create_call_id
 
 REPLY_CAP: Final = 1 << 20
 """Characters of one reply, its thoughts and calls included."""
@@ -73,7 +73,7 @@ def compose_body(
     if call.template_options:
         body["chat_template_kwargs"] = dict(call.template_options)
     if call.tools:
-        body["tools"] = [offer_of(tool) for tool in call.tools]
+        body["tools"] = [make_offer(tool) for tool in call.tools]
         body["tool_choice"] = "required" if call.tools_required else "auto"
         if not call.parallel_tools:
             body["parallel_tool_calls"] = False
@@ -82,7 +82,7 @@ def compose_body(
 
 def _compose_message(turn: Turn) -> ChatMessage:
     """The message of a turn, with the arguments of its calls as JSON text."""
-    message = message_of(turn)
+    message = make_message(turn)
     for call, sent in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
         sent["function"]["arguments"] = call.arguments
     return message
@@ -118,7 +118,7 @@ class ReplyReader:
         if data.strip() == "[DONE]":
             self.closed = True
             return _NOTHING
-        chunk = as_json(data)
+        chunk = parse_json(data)
         if not isinstance(chunk, dict):
             raise DaemonTrouble("sent something that is not a chunk")
         if chunk.get("error"):
@@ -128,7 +128,7 @@ class ReplyReader:
         piece = self._piece(choices[0]) if isinstance(choices, list) and choices else _NOTHING
         self._size += len(piece.text) + sum(len(event[-1]) for event in piece.events)
         if self._size > REPLY_CAP:
-            raise DaemonTrouble("does not stop talking")
+            raise DaemonTrouble("does not end its reply")
         return piece
 
     def _count(self, usage: object) -> None:
@@ -169,7 +169,7 @@ class ReplyReader:
                 raise DaemonTrouble("does not stop calling tools")
             places.append(len(self._calls))
             self._calls.append((index, sent_id))
-            call_id = sent_id if isinstance(sent_id, str) and sent_id else new_id()
+            call_id = sent_id if isinstance(sent_id, str) and sent_id else create_call_id()
             events.append(ToolStart(places[-1], _clean(call_id), _clean(name)))
         if isinstance(arguments, str) and arguments and places:
             events.append(ToolArguments(places[-1], _clean(arguments)))

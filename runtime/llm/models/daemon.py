@@ -28,9 +28,9 @@ from runtime.llm.models.addresses import (
 from runtime.web.access import address_of
 
 LINE_CAP: Final = 1 << 20
-"""Bytes of one line; a token of text needs a few hundred."""
+"""Maximum bytes of a line; a token of text needs a few hundred."""
 WHOLE_CAP: Final = 1 << 20
-"""Bytes of a short answer."""
+"""Maximum bytes of a short answer."""
 ERROR_CAP: Final = 1 << 16
 STREAM_CAP: Final = 1 << 26
 _BUSY_S: Final = 1.0
@@ -38,7 +38,7 @@ _BUSY_MAX_S: Final = 30.0
 _BUSY_WORDS: Final = re.compile(
     r"busy|loading|overload|queue|try again|unavailable_error", re.IGNORECASE
 )
-# What a client must not read in somebody else's error text: addresses, paths, class names.
+# What clients must not see of foreign error texts: addresses, paths, class names.
 _PRIVATE: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://\S+"
     r"|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b"
@@ -60,11 +60,11 @@ class Address(NamedTuple):
 
     base: URL
     socket: str | None = None
-    """Path of a unix socket; `base` then only names the path on it."""
+    """Path of a unix socket; then only the path of `base` is used."""
 
     @property
     def local(self) -> bool:
-        """Whether the traffic cannot leave this machine."""
+        """Whether the traffic stays on this machine."""
         return self.socket is not None or is_local_name(self.base.host or "")
 
 
@@ -75,19 +75,19 @@ def parse_address(
     allow_private: bool = False,
     socket_base: str = "/v1",
 ) -> Address:
-    """Read ``http(s)://host[:port]/base`` or ``unix:/path/of.sock``.
+    """Parse ``http(s)://host[:port]/base`` or ``unix:/path/of.sock``.
 
-    A unix socket is spoken to under *socket_base*. Raises `ValueError` with a text for the reader
-    of the settings when the address is not one, or leads off this machine without *allow_remote*,
-    or does so without encryption and not, as *allow_private* permits, to a private network.
+    *socket_base* is the base path on a unix socket. Raises `ValueError`, with a text for the
+    settings' author, for an invalid address, one on another machine without *allow_remote*, or an
+    unencrypted one there, except on a private network with *allow_private*.
     """
     if text.startswith("unix:"):
-        return _unix(text.removeprefix("unix:").removeprefix("//"), socket_base)
+        return _parse_unix(text.removeprefix("unix:").removeprefix("//"), socket_base)
     split = urlsplit(text)
     if split.scheme not in ("http", "https") or not split.hostname:
         raise ValueError("must be http://host:port/base or unix:/path/of.sock")
     if split.username or split.password:
-        raise ValueError("must not hold a user name or password; a key has its own setting")
+        raise ValueError("must not contain a user name or password; a key has its own setting")
     if split.query or split.fragment:
         raise ValueError("must not have a query or a fragment")
     try:
@@ -98,11 +98,11 @@ def parse_address(
     return Address(base)
 
 
-def _unix(path: str, socket_base: str) -> Address:
+def _parse_unix(path: str, socket_base: str) -> Address:
     if not hasattr(socket, "AF_UNIX"):
-        raise ValueError("names a unix socket, which this system does not have")
+        raise ValueError("is a unix socket, which this system does not support")
     if not path.startswith("/") or "\0" in path:
-        raise ValueError("must name a unix socket by its full path, as in unix:/run/model.sock")
+        raise ValueError("must be the absolute path of a unix socket, such as unix:/run/model.sock")
     return Address(URL(f"http://localhost{socket_base}"), path)
 
 
@@ -112,53 +112,53 @@ def _check_reach(base: URL, allow_remote: bool, allow_private: bool) -> None:
         return
     if not allow_remote:
         raise ValueError(
-            "leads off this machine; the system model is on-device unless allow_remote is set"
+            "is on another machine, which only allow_remote permits for the system model"
         )
     if base.scheme != "https" and not allow_private:
-        raise ValueError("must be https when it leads off this machine")
+        raise ValueError("must be https if it is on another machine")
     literal = address_of(host)
     if literal is None:
         return
     if not is_reachable(literal):
         raise ValueError("is a link-local or reserved address")
     if base.scheme != "https" and not is_private(literal):
-        raise ValueError("must be https when it leads out of a private network")
+        raise ValueError("must be https outside of a private network")
 
 
 class Patience(NamedTuple):
-    """How long each wait for a daemon may last, in seconds."""
+    """Time limits for a daemon, in seconds."""
 
     connect_s: float = 5.0
     whole_s: float = 5.0
-    """For a short answer, from the request to its last byte."""
+    """For a short answer, from the request to the last byte."""
     first_s: float = 600.0
-    """To the first event of a stream: a model may be loaded and a long prompt read before it."""
+    """Until the first event of a stream, which may follow a model load and a long prompt."""
     stall_s: float = 60.0
-    """From one event to the next; bytes that complete no event do not count."""
+    """Between events; incomplete events do not count."""
     busy_s: float = 600.0
-    """For a daemon that says it is busy, all tries together."""
+    """For retrying a busy daemon."""
 
 
 @dataclass(eq=False)
 class DaemonTrouble(Exception):
-    """A daemon could not be reached or did not do what was asked."""
+    """A daemon could not be reached or did not fulfil a request."""
 
     text: str
-    """What the daemon did, in our words, fit for a client: the sentence without its subject."""
+    """What the daemon did, as text for a client: a sentence without its subject."""
     status: int | None = None
-    """The HTTP status, where there was an answer."""
+    """The HTTP status, if there was an answer."""
     body: object = None
-    """The error that the daemon sent: parsed JSON, or its text."""
+    """The daemon's error: parsed JSON, or text."""
     retry_after_s: float | None = None
-    """Set when the daemon is only busy."""
+    """Set if the daemon is only busy."""
     away: bool = False
-    """Whether it could not be reached, broke off or fell silent."""
+    """Whether the daemon could not be reached, broke off or fell silent."""
 
 
 class Daemon:
-    """One daemon at one address: no redirects, no proxy, no compression, every wait bounded.
+    """A client of a daemon: no redirects, no proxy, no compression, every wait is limited.
 
-    Whatever goes wrong is raised as `DaemonTrouble`. Must be used inside one event loop.
+    All failures are raised as `DaemonTrouble`. Must be used in a single event loop.
     """
 
     def __init__(
@@ -174,11 +174,11 @@ class Daemon:
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, path: str) -> object:
-        """The JSON value at *path*."""
-        return as_json(await self._fetch("GET", path, None, WHOLE_CAP, self.patience.whole_s))
+        """Fetch the JSON value at *path*."""
+        return parse_json(await self._fetch("GET", path, None, WHOLE_CAP, self.patience.whole_s))
 
     async def post(self, path: str, body: JsonObject, headers: Headers, cap: int) -> bytes:
-        """The whole answer to *body*, of at most *cap* bytes."""
+        """Post *body* and return the whole answer, of at most *cap* bytes."""
         return await self._fetch("POST", path, body, cap, self.patience.first_s, headers)
 
     async def _fetch(
@@ -192,7 +192,7 @@ class Daemon:
     ) -> bytes:
         try:
             async with asyncio.timeout(limit_s):
-                async with self._opened(method, path, body, headers) as response:
+                async with self._open_response(method, path, body, headers) as response:
                     return await _read(response, cap)
         except TimeoutError:
             raise DaemonTrouble("did not answer in time", away=True) from None
@@ -200,16 +200,16 @@ class Daemon:
     async def stream(
         self, path: str, body: JsonObject, headers: Headers = MappingProxyType({})
     ) -> AsyncGenerator[str, None]:
-        """Post *body* and yield the lines of the answer, blank ones and comments left out."""
+        """Post *body* and yield the lines of the answer, without blank lines and comments."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.patience.first_s
         size, rest = 0, b""
         try:
             async with AsyncExitStack() as stack:
-                # No time limit spans a `yield`: the next piece may be awaited by another task.
+                # No time limit spans a `yield`: another task may await the next piece.
                 async with asyncio.timeout_at(deadline):
                     response = await stack.enter_async_context(
-                        self._opened("POST", path, body, headers)
+                        self._open_response("POST", path, body, headers)
                     )
                 more = True
                 while more:
@@ -218,7 +218,7 @@ class Daemon:
                     more = bool(data)
                     size += len(data)
                     if size > STREAM_CAP:
-                        raise DaemonTrouble("does not stop talking")
+                        raise DaemonTrouble("does not end its reply")
                     *lines, rest = (rest + (data or b"\n")).split(b"\n")
                     if max(map(len, (*lines, rest))) > LINE_CAP:
                         raise DaemonTrouble("sent an overlong line")
@@ -236,14 +236,14 @@ class Daemon:
             await self._session.close()
 
     @asynccontextmanager
-    async def _opened(
+    async def _open_response(
         self, method: str, path: str, body: JsonObject | None, headers: Headers
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A response with status 200; whatever else happened is a `DaemonTrouble`."""
+        """Send a request and yield its response; any status but 200 is a `DaemonTrouble`."""
         url = f"{self._address.base}{path}"
         sent = {**self._headers(), **headers}
         try:
-            async with self._connected().request(
+            async with self._open_session().request(
                 method,
                 url,
                 json=body,
@@ -254,7 +254,7 @@ class Daemon:
                     await self._check(response)
                     yield response
                 finally:
-                    # At once, so that a daemon whose listener has left stops working.
+                    # At once, so that a daemon stops working when its client has left.
                     response.close()
         except aiohttp.ClientConnectorError as failure:
             raise DaemonTrouble("cannot be reached", away=True) from failure
@@ -263,8 +263,8 @@ class Daemon:
         except (aiohttp.ClientError, OSError, ValueError) as failure:
             if isinstance(failure, TimeoutError):
                 raise
-            nonsense = isinstance(failure, aiohttp.ClientResponseError | ValueError)
-            raise DaemonTrouble("broke off", away=not nonsense) from failure
+            is_invalid = isinstance(failure, aiohttp.ClientResponseError | ValueError)
+            raise DaemonTrouble("broke off", away=not is_invalid) from failure
 
     async def _check(self, response: aiohttp.ClientResponse) -> None:
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -278,7 +278,7 @@ class Daemon:
             async with asyncio.timeout(self.patience.whole_s):
                 raw = await _read(response, ERROR_CAP)
             body = raw.decode("utf-8", "replace")
-            body = as_json(raw)
+            body = parse_json(raw)
         raise _refusal(response, body)
 
     def _headers(self) -> dict[str, str]:
@@ -287,13 +287,15 @@ class Daemon:
             headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         return headers
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = make_session(self._connector(), sock_connect=self.patience.connect_s)
+            self._session = make_session(
+                self._make_connector(), sock_connect=self.patience.connect_s
+            )
         return self._session
 
-    def _connector(self) -> aiohttp.BaseConnector:
-        # A fresh connection each time: a POST on a kept one that the daemon just closed would fail.
+    def _make_connector(self) -> aiohttp.BaseConnector:
+        # A new connection each time: a POST on one that the daemon has just closed would fail.
         if self._address.socket is not None:
             return aiohttp.UnixConnector(self._address.socket, force_close=True)
         far = is_reachable if self._address.base.scheme == "https" else is_private
@@ -301,8 +303,8 @@ class Daemon:
         return aiohttp.TCPConnector(resolver=GuardedResolver(rule), force_close=True)
 
 
-def as_json(raw: bytes | str) -> object:
-    """The value that *raw* spells. Raises `DaemonTrouble`."""
+def parse_json(raw: bytes | str) -> object:
+    """Parse JSON. Raises `DaemonTrouble`."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
@@ -310,14 +312,14 @@ def as_json(raw: bytes | str) -> object:
 
 
 def member(value: object, *names: str) -> object:
-    """The member found by walking *names* down JSON objects, or None."""
+    """Get the member at the path *names* of JSON objects, or None."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def count(value: object) -> int | None:
-    """*value* if it is a JSON integer of 0 or more that can be a count of something."""
+    """Return *value* if it is a plausible count: a JSON integer from 0 to 2^53; else None."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= 1 << 53 else None
@@ -339,13 +341,13 @@ def _refusal(response: aiohttp.ClientResponse, body: object) -> DaemonTrouble:
     if status in (401, 403):
         text = "refused the key or the caller"
     elif is_busy(status, body, has_retry_after=header is not None):
-        retry = _seconds(header)
+        retry = _parse_retry_after(header)
         text = "is busy"
     return DaemonTrouble(text, status, body, retry)
 
 
-def _seconds(header: str | None) -> float:
-    """The wait that ``Retry-After`` asks for, within reason; a date counts as no number."""
+def _parse_retry_after(header: str | None) -> float:
+    """Parse ``Retry-After``, limited to a reasonable range; dates are ignored."""
     try:
         seconds = float(header or "")
     except ValueError:
@@ -354,7 +356,7 @@ def _seconds(header: str | None) -> float:
 
 
 def error_text(body: object) -> str:
-    """The words in a daemon's error: ``{"error": {"message"}}``, ``{"error": "…"}`` or a text."""
+    """The text of a daemon's error: ``{"error": {"message"}}``, ``{"error": "…"}`` or a text."""
     part = error_part(body)
     if isinstance(part, dict):
         part = part.get("message", part.get("detail"))
@@ -362,14 +364,14 @@ def error_text(body: object) -> str:
 
 
 def sanitise(text: str) -> str:
-    """The first line of *text* without addresses, paths and class names, cut to a length."""
+    """The first line of *text* without addresses, paths and class names, cut to a limit."""
     line = next((part.strip() for part in text[:2000].splitlines() if part.strip()), "")
     line = _PRIVATE.sub("…", "".join(char for char in line if char.isprintable()))
     return line if len(line) <= _TEXT_CAP else line[: _TEXT_CAP - 1] + "…"
 
 
 def is_busy(status: int, body: object, *, has_retry_after: bool) -> bool:
-    """Whether it is worth asking again later."""
+    """Whether a later retry is worthwhile."""
     if status == 429:
         return True
     kind = member(error_part(body), "type")
@@ -378,12 +380,12 @@ def is_busy(status: int, body: object, *, has_retry_after: bool) -> bool:
 
 
 def error_part(body: object) -> object:
-    """What a daemon sent under ``error``, or all that it sent."""
+    """The value under ``error``, or the whole body."""
     return body.get("error", body) if isinstance(body, dict) else body
 
 
 def prompt_too_long(body: object) -> PromptTooLong | None:
-    """The error for a prompt that is longer than the model's budget, where *body* says so."""
+    """The error for a prompt that exceeds the model's budget, if *body* reports one."""
     part = error_part(body)
     if member(part, "type") != "exceed_context_size_error":
         return None
@@ -391,5 +393,5 @@ def prompt_too_long(body: object) -> PromptTooLong | None:
     if tokens is None or budget is None:
         return None
     return PromptTooLong(
-        f"the prompt has {tokens} tokens and the model's budget is {budget}", param="messages"
+        f"the prompt has {tokens} tokens, and the model's budget is {budget}", param="messages"
     )

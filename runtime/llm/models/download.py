@@ -1,4 +1,4 @@
-"""Downloads one model file under strict rules, resuming where an earlier attempt ended."""
+"""Download a model file under strict rules, resuming earlier attempts."""
 
 import asyncio
 import errno
@@ -45,7 +45,7 @@ _RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
 class TransferFailed(Exception):
-    """A transfer cannot go on; `reason` is one machine word, the text is for people."""
+    """A transfer failed; `reason` is a code word, the text is for people."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -53,74 +53,74 @@ class TransferFailed(Exception):
 
 
 class Source(NamedTuple):
-    """What is to be downloaded."""
+    """The file to download."""
 
     url: str
     sha256: str
     size: int
     token: str = ""
-    """Sent to the host of `url` and to no other one."""
+    """Sent only to the host of `url`."""
 
 
 class Pace(NamedTuple):
-    """The limits of a transfer's speed."""
+    """Limits on the speed of a transfer."""
 
     stall_s: float = 120.0
-    """Seconds without a byte after which it is given up."""
+    """Seconds without data after which the transfer fails."""
     bytes_per_s: int | None = None
-    """None: as fast as it goes."""
+    """None: unlimited."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A source that delivers bytes from `offset` on."""
+    """An open source that delivers bytes from `offset` on."""
 
     offset: int
-    """What was asked for, or 0 where the source starts over."""
+    """The requested offset, or 0 if the source starts over."""
     validator: str | None
-    """Names this version of the source; only the same one may be resumed."""
+    """Identifies the version of the source; only the same version may be resumed."""
     total: int | None
     chunks: AsyncIterator[bytes]
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of *work*; a cancelled caller waits until the thread has let go of its file."""
+    """Run *work* in a thread; a cancelled caller waits until the thread has finished."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # seen, so that nobody reports it as forgotten
+            task.exception()  # retrieved, so that asyncio does not report it
         raise
 
 
-def free_bytes(folder: Path) -> int:
-    """Free space where *folder* is or will be. Raises `OSError`."""
+def count_free_bytes(folder: Path) -> int:
+    """Free bytes on the disk where *folder* is or will be. Raises `OSError`."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
-def needed_bytes(size: int) -> int:
-    """Free space that a download of *size* bytes asks for: 5 % more."""
+def add_margin(size: int) -> int:
+    """Add a margin of 5 % to the size of a download."""
     return size + size // 20
 
 
 def lacks_room(target: Path, size: int) -> bool:
-    """Whether the disk has no room for what is missing of a download. Raises `OSError`."""
-    part = _part_of(target)
+    """Whether the disk lacks room for the missing part of a download. Raises `OSError`."""
+    part = _name_part(target)
     here = part.stat().st_size if part.exists() else 0
-    return free_bytes(target.parent) < needed_bytes(size) - here
+    return count_free_bytes(target.parent) < add_margin(size) - here
 
 
-def _part_of(target: Path) -> Path:
+def _name_part(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-async def size_of(url: str, token: str = "") -> int | None:
-    """The size in bytes that *url* declares; None if it declares none.
+async def fetch_size(url: str, token: str = "") -> int | None:
+    """Fetch the size in bytes that *url* declares, or None.
 
     Raises `TransferFailed`.
     """
@@ -129,32 +129,32 @@ async def size_of(url: str, token: str = "") -> int | None:
             return opened.total
 
 
-async def ask_head(url: str, token: str, names: Sequence[str]) -> dict[str, str]:
-    """Headers of the first answer that has one of the *names*, empty where it lacks them.
+async def fetch_headers(url: str, token: str, names: Sequence[str]) -> dict[str, str]:
+    """Fetch the headers *names* from the first answer that has one; missing ones are empty.
 
-    Only the host of *url* is asked. Raises `TransferFailed`.
+    Only the host of *url* is contacted. Raises `TransferFailed`.
     """
     check_source(url)
     stall_s, first = Pace().stall_s, url
     with _translate_errors():
         async with _session(_host(url), stall_s) as (session, _):
             for _ in range(MAX_REDIRECTS + 1):
-                headers = _identity(token)
+                headers = _make_headers(token)
                 async with session.head(url, headers=headers, allow_redirects=False) as response:
-                    told = {name: _header(response, name) for name in names}
-                    if any(told.values()):
-                        return told
+                    values = {name: _header(response, name) for name in names}
+                    if any(values.values()):
+                        return values
                     url = urljoin(url, _header(response, "Location"))
                     if response.status in _MOVED and _origin(url) == _origin(first):
                         continue
                     if response.status in _MOVED or response.status == 200:
-                        return told
+                        return values
                     raise TransferFailed("http_error", _status(response))
     raise TransferFailed("redirect_refused", f"more than {MAX_REDIRECTS} redirects")
 
 
 class Transfer:
-    """One attempt; `done` may be read at any time. Never leaves a file that fails its check."""
+    """An attempt to download; `done` is its progress. Never leaves a file with a wrong checksum."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Transfer:
         self.done = 0
 
     def seconds_left(self) -> int | None:
-        """Seconds to the end at the speed so far; None before there is one."""
+        """Estimated seconds to completion; None before the speed is known."""
         elapsed = time.monotonic() - self._began if self._began is not None else 0.0
         fetched = self.done - self._resumed_at
         if fetched <= 0 or elapsed < 1:
@@ -181,7 +181,7 @@ class Transfer:
         return max(1, round((self._source.size - self.done) * elapsed / fetched))
 
     async def run(self) -> None:
-        """Fetch, check and rename into place. Raises `TransferFailed`."""
+        """Download, verify and move into place. Raises `TransferFailed`."""
         try:
             with _translate_errors():
                 await self._attempt()
@@ -212,7 +212,7 @@ class Transfer:
         async with open_source(url, part.size, part.validator, stall_s, token) as opened:
             if opened.total is not None and opened.total != self._source.size:
                 await in_thread(part.drop)
-                raise TransferFailed("size_mismatch", "the source has another size than declared")
+                raise TransferFailed("size_mismatch", "the source does not have the declared size")
             if opened.offset != part.size:
                 await in_thread(part.restart)
             await in_thread(part.remember, opened.validator)
@@ -222,7 +222,7 @@ class Transfer:
             await self._pour(opened)
 
     async def _pour(self, opened: Opened) -> None:
-        """Write what arrives, a megabyte at a time; also what had arrived when it ends early."""
+        """Write what arrives in batches of a megabyte; on an early end, write the rest too."""
         batch = bytearray()
         try:
             async for chunk in opened.chunks:
@@ -248,14 +248,16 @@ class Transfer:
             raise TransferFailed("interrupted", "the source ended before the file was complete")
         if self._part.digest() != self._source.sha256:
             await in_thread(self._part.drop)
-            raise TransferFailed("checksum_mismatch", "the file is not the one that was declared")
+            raise TransferFailed(
+                "checksum_mismatch", "the file does not have the declared checksum"
+            )
         await in_thread(self._part.finish)
         self.done = self._source.size
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turn whatever network and disk raise into a `TransferFailed`."""
+    """Turn errors of network and disk into `TransferFailed`."""
     try:
         yield
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
@@ -273,14 +275,14 @@ def _translate_errors() -> Iterator[None]:
 
 
 class PartFile:
-    """An unfinished file, ``<target>.part``, and beside it the validator of its version.
+    """An unfinished file, ``<target>.part``, with the validator of its version next to it.
 
-    All methods block; `digest` covers every byte that is in the file.
+    All methods block; `digest` covers all bytes of the file.
     """
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._path = _part_of(target)
+        self._path = _name_part(target)
         self._note = target.with_name(target.name + ".part.json")
         self._file: BinaryIO | None = None
         self._hash = hashlib.sha256()
@@ -288,7 +290,7 @@ class PartFile:
         self.validator: str | None = None
 
     def open(self) -> None:
-        """Open what an earlier attempt left, to be hashed by `absorb`, or start with nothing."""
+        """Open the file of an earlier attempt, to be hashed by `absorb`, or an empty one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self.validator = _read_note(self._note)
         self._file = self._path.open("r+b" if self._path.exists() else "w+b")
@@ -296,8 +298,8 @@ class PartFile:
             self.restart()
 
     def absorb(self) -> bool:
-        """Hash the next 16 MB of what was there; whether there may be more."""
-        file, end = self._opened(), self.size + _HASHED_AT_ONCE
+        """Hash the next 16 MB of the existing file; return whether there may be more."""
+        file, end = self._require_file(), self.size + _HASHED_AT_ONCE
         while self.size < end:
             chunk = file.read(_CHUNK)
             if not chunk:
@@ -307,14 +309,14 @@ class PartFile:
         return True
 
     def restart(self) -> None:
-        """Forget all bytes."""
-        file = self._opened()
+        """Discard all bytes."""
+        file = self._require_file()
         file.seek(0)
         file.truncate()
         self._hash, self.size = hashlib.sha256(), 0
 
     def remember(self, validator: str | None) -> None:
-        """Keep the name of the version that is being fetched; without one nothing is resumed."""
+        """Store the version being downloaded; without one, downloads are not resumed."""
         self.validator = validator
         if validator is None:
             self._note.unlink(missing_ok=True)
@@ -323,7 +325,7 @@ class PartFile:
 
     def write(self, data: bytes) -> None:
         """Append *data*."""
-        self._opened().write(data)
+        self._require_file().write(data)
         self._hash.update(data)
         self.size += len(data)
 
@@ -332,24 +334,24 @@ class PartFile:
         return self._hash.hexdigest()
 
     def finish(self) -> None:
-        """Make it the target: on disk first, then under its name."""
-        file = self._opened()
+        """Sync the file to disk and move it to the target."""
+        file = self._require_file()
         file.close()
         move_into_place(self._path, self._target)
         self._note.unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Delete it: its bytes are worth nothing."""
+        """Delete the file."""
         self.close()
         self._path.unlink(missing_ok=True)
         self._note.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the file, if it is open; what was written stays."""
+        """Close the file if it is open."""
         if self._file is not None:
             self._file.close()
 
-    def _opened(self) -> BinaryIO:
+    def _require_file(self) -> BinaryIO:
         if self._file is None:
             raise ValueError("the file is not open")
         return self._file
@@ -363,18 +365,18 @@ def _read_note(path: Path) -> str | None:
     return validator if isinstance(validator, str) and validator.isprintable() else None
 
 
-# --- where the bytes come from
+# --- sources
 
 
 def check_source(url: str) -> str:
-    """*url* if a model may come from there.
+    """Return *url* if models may be downloaded from it.
 
-    Raises `ValueError` with a text for the reader of the settings otherwise.
+    Otherwise raises `ValueError` with a text for the settings' author.
     """
     split = urlsplit(url)
     host = split.hostname or ""
     if split.username or split.password:
-        raise ValueError("must not hold a user name or password")
+        raise ValueError("must not contain a user name or password")
     if split.scheme == "file" and host in ("", "localhost") and split.path.startswith("/"):
         return url
     literal = address_of(host)
@@ -389,9 +391,9 @@ def check_source(url: str) -> str:
 async def open_source(
     url: str, offset: int, validator: str | None, stall_s: float, token: str = ""
 ) -> AsyncIterator[Opened]:
-    """Open *url* at *offset* if it is still the version *validator*, else at 0.
+    """Open *url* at *offset* if it still has the version *validator*, else at 0.
 
-    Raises `TransferFailed`, `TimeoutError` and what the network raises.
+    Raises `TransferFailed`, `TimeoutError` and network errors.
     """
     check_source(url)
     if urlsplit(url).scheme == "file":
@@ -428,7 +430,7 @@ async def _open_file(url: str, offset: int, validator: str | None) -> AsyncItera
 async def _open_http(
     url: str, offset: int, validator: str | None, stall_s: float, token: str
 ) -> AsyncIterator[Opened]:
-    headers = _identity(token)
+    headers = _make_headers(token)
     if offset and validator is not None:
         headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
     async with _session(_host(url), stall_s) as (session, resolver), AsyncExitStack() as stack:
@@ -440,15 +442,15 @@ async def _open_http(
 async def _session(
     host: str, stall_s: float
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, GuardedResolver]]:
-    """A session that reaches *host* if it may be reached, and what decides about further hosts."""
+    """Open a session restricted to permitted addresses, with the resolver that restricts it."""
     resolver = GuardedResolver(is_loopback if is_local_name(host) else is_reachable)
     connector = aiohttp.TCPConnector(resolver=resolver, force_close=True)
     async with make_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s) as session:
         yield session, resolver
 
 
-def _identity(token: str) -> dict[str, str]:
-    """Headers of a request for plain bytes."""
+def _make_headers(token: str) -> dict[str, str]:
+    """Headers of a request for uncompressed bytes."""
     authorization = {"Authorization": f"Bearer {token}"} if token else {}
     return {"Accept-Encoding": "identity", **authorization}
 
@@ -465,7 +467,7 @@ async def _follow(
     url: str,
     headers: dict[str, str],
 ) -> aiohttp.ClientResponse:
-    """The first answer that is not a redirect, each hop checked before it is made."""
+    """Follow redirects to the final answer, checking each hop first."""
     first = url
     for _ in range(MAX_REDIRECTS + 1):
         request = session.get(url, headers=headers, allow_redirects=False)
@@ -481,18 +483,18 @@ async def _follow(
 
 
 def check_hop(first: str, hop: str) -> Rule:
-    """The rule for addresses behind *hop*, a redirect on the way from *first*.
+    """Choose the rule for the addresses of *hop*, a redirect that began at *first*.
 
-    A machine on the internet must not send us to one on this network. Raises `TransferFailed`.
+    A host on the internet must not redirect to one on this network. Raises `TransferFailed`.
     """
     local = is_local_name(_host(first))
     if local and is_local_name(_host(hop)) and urlsplit(hop).scheme in ("http", "https"):
         return is_loopback
     rule = is_reachable if _host(hop) == _host(first) else is_public
     literal = address_of(_host(hop))
-    named = _host(hop) != "" and not is_local_name(_host(hop))
-    if urlsplit(hop).scheme != "https" or not named or (literal and not rule(literal)):
-        raise TransferFailed("redirect_refused", "the source redirects to a place not permitted")
+    is_remote = _host(hop) != "" and not is_local_name(_host(hop))
+    if urlsplit(hop).scheme != "https" or not is_remote or (literal and not rule(literal)):
+        raise TransferFailed("redirect_refused", "the source redirects to a forbidden address")
     return rule
 
 
@@ -504,7 +506,7 @@ def _accept(response: aiohttp.ClientResponse, offset: int, stall_s: float) -> Op
     elif response.status == 206 and (match := _RANGE.fullmatch(_header(response, "Content-Range"))):
         start, total = int(match[1]), None if match[2] == "*" else int(match[2])
         if start != offset:
-            raise TransferFailed("http_error", "the source sent another range than was asked for")
+            raise TransferFailed("http_error", "the source did not send the requested range")
     elif response.status == 416:
         raise TransferFailed("range_refused", "the source cannot continue the download")
     else:
@@ -526,7 +528,7 @@ def _status(response: aiohttp.ClientResponse) -> str:
 
 
 def _validator(response: aiohttp.ClientResponse) -> str | None:
-    """A strong entity tag, else the date; weak tags do not promise equal bytes."""
+    """A strong entity tag, else the date; weak tags do not guarantee equal bytes."""
     tag = _header(response, "ETag")
     return tag if tag.startswith('"') else _header(response, "Last-Modified") or None
 

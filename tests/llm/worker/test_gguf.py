@@ -110,7 +110,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "removed type": (lambda f: f.changed(0, kind=4), "unknown type"),
     "half a block": (lambda f: f.changed(0, kind=12), "whole blocks"),
     "beyond the end": (lambda f: f.changed(0, offset=2**40), "outside"),
-    "overlap": (lambda f: f.changed(1, offset=f.tensors[0].offset), "outside the file or overlaps"),
+    "overlap": (
+        lambda f: f.changed(1, offset=f.tensors[0].offset),
+        "outside the file or overlaps",
+    ),
     "unaligned": (lambda f: f.changed(-1, offset=f.tensors[-1].offset - 1), "outside"),
     "wrapping size": (lambda f: f.changed(0, shape=(2**32, 2**32)), "impossible size"),
     "nothing in it": (lambda f: f.changed(0, shape=(0,)), "impossible size"),

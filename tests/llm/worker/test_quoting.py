@@ -13,7 +13,7 @@ from runtime.llm.engine.worker.conversations import Part
 from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokenize_parts
 from runtime.llm.engine.worker.template import Template
 from runtime.llm.inference import Tool, ToolCall, Turn
-from runtime.llm.messages import message_of, offer_of
+from runtime.llm.messages import make_message, make_offer
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine, spoken
 
@@ -106,7 +106,7 @@ def test_a_forged_turn_is_letters_in_everything_about_tools() -> None:
         Turn("tool", FORGED, tool_call_id=FORGED),
     ]
     tool = Tool("f", FORGED, json.dumps({"description": FORGED, "enum": [FORGED]}))
-    script = Script([message_of(turn) for turn in turns], [offer_of(tool)], {"mood": FORGED})
+    script = Script([make_message(turn) for turn in turns], [make_offer(tool)], {"mood": FORGED})
     source = "{{ messages | tojson }}{{ tools | tojson }}{{ mood }}<|im_start|>"
 
     quoted = QUOTER.quote(script)

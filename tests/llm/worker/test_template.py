@@ -19,7 +19,7 @@ from runtime.llm.engine.worker.prompt import (
 )
 from runtime.llm.engine.worker.template import Template
 from runtime.llm.inference import Tool, ToolCall, Turn
-from runtime.llm.messages import message_of, offer_of
+from runtime.llm.messages import make_message, make_offer
 from tests.llm import tinymodel
 from tests.llm.worker.harness import spoken
 
@@ -101,11 +101,11 @@ CALLS = (
 )
 TOOLED = Script(
     [
-        message_of(Turn("user", "Turn 9?")),
-        message_of(Turn("assistant", "", (ToolCall("c1", "f", '{"ü": [1]}'),), reasoning="Hm.")),
-        message_of(Turn("tool", "34 bar", tool_call_id="c1")),
+        make_message(Turn("user", "Turn 9?")),
+        make_message(Turn("assistant", "", (ToolCall("c1", "f", '{"ü": [1]}'),), reasoning="Hm.")),
+        make_message(Turn("tool", "34 bar", tool_call_id="c1")),
     ],
-    [offer_of(Tool("f", "", "{}"))],
+    [make_offer(Tool("f", "", "{}"))],
     {"mood": "calm", "messages": "none", "raise_exception": 1},
 )
 TOLD = '(f)<user>Turn 9?<assistant>Hm.[c1 f {"ü": [1]}]<tool>34 barc1<assistant>calm'
@@ -126,7 +126,7 @@ def test_calls_and_results_are_rendered_with_arguments_as_the_template_wants_the
 def test_arguments_that_are_no_object_stay_text() -> None:
     for text in ("no JSON", "[1]", '{"a": 1e999}', '{"a":' * 65 + "1" + "}" * 65, "[" * 9999):
         turn = Turn("assistant", "", (ToolCall("c1", "f", text),))
-        assert message_of(turn)["tool_calls"][0]["function"]["arguments"] == text
+        assert make_message(turn)["tool_calls"][0]["function"]["arguments"] == text
 
 
 REFUSED = "the model's chat template rejected these messages: "

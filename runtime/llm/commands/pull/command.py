@@ -15,7 +15,7 @@ from urllib.parse import quote
 from runtime.llm.commands.pull import encoder, files
 from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, say, waiting_files
 from runtime.llm.commands.pull.minilm import MINILM
-from runtime.llm.models.download import NO_SPACE, TransferFailed, ask_head
+from runtime.llm.models.download import NO_SPACE, TransferFailed, fetch_headers
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.commands import INTERRUPTED
 
@@ -152,7 +152,7 @@ def _find_on_hub(origin: Origin, hub: str, token: str) -> Origin:
     address = f"{hub.rstrip('/')}/{path}"
     located = replace(origin, given=address, label=origin.given, token=token)
     try:
-        headers = asyncio.run(ask_head(located.url, token, ("X-Linked-Etag", "X-Linked-Size")))
+        headers = asyncio.run(fetch_headers(located.url, token, ("X-Linked-Etag", "X-Linked-Size")))
     except TransferFailed as failure:
         hint = "; is its repository private or gated? HF_TOKEN may hold a token"
         refused = failure.reason == "http_error" and re.search("40[134]$", str(failure))

@@ -25,7 +25,7 @@ from runtime.llm.commands.pull.fetch import (
     waiting_room,
 )
 from runtime.llm.models.catalogfile import NAME, Declaration, load
-from runtime.llm.models.download import free_bytes, needed_bytes
+from runtime.llm.models.download import add_margin, count_free_bytes
 from runtime.web.instance import move_into_place
 
 STDERR: Final = 2
@@ -192,10 +192,10 @@ def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
 
 
 def _refuse_full_disk(models: Path, size: int) -> None:
-    free = free_bytes(models)
-    if free < needed_bytes(size):
+    free = count_free_bytes(models)
+    if free < add_margin(size):
         raise PullFailed(
-            f"{format_bytes(needed_bytes(size))} of free space are needed in {models},"
+            f"{format_bytes(add_margin(size))} of free space are needed in {models},"
             f" there are {format_bytes(free)}"
         )
 

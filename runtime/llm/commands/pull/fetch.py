@@ -22,7 +22,7 @@ from runtime.llm.models.download import (
     Transfer,
     TransferFailed,
     check_source,
-    size_of,
+    fetch_size,
 )
 from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
 
@@ -206,7 +206,7 @@ def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> P
     if waiting.is_file() and sha256_of(waiting) == digest:
         return waiting
     try:
-        size = origin.size or asyncio.run(size_of(origin.url, token=origin.token))
+        size = origin.size or asyncio.run(fetch_size(origin.url, token=origin.token))
         if size is None:
             raise PullFailed("the source does not say how large the file is; give its --size BYTES")
         if most is not None and size > most:

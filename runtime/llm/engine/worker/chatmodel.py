@@ -46,7 +46,7 @@ from runtime.llm.engine.worker.resources import (
 from runtime.llm.grammar import BadGrammar
 from runtime.llm.inference import GREEDY
 from runtime.llm.models import gguf
-from runtime.llm.replies import THINK, reply_format
+from runtime.llm.replies import THINK, detect_format
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint, Grammars
@@ -96,7 +96,7 @@ class ChatModel:
                 raise Refused(f"the {which} does not compile: {error}") from error
             raise Refused(str(error)) from error
         self._quoter = Quoter(self._model.control_texts())
-        self._format = reply_format(source)
+        self._format = detect_format(source)
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
         if kind == "none":
             self._stops.append(TRANSCRIPT_STOP)

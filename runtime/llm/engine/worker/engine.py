@@ -21,7 +21,7 @@ from runtime.llm.engine.worker.conversations import (
 from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokenize_parts
 from runtime.llm.grammar import BadGrammar
 from runtime.llm.inference import TokenLogprob
-from runtime.llm.replies import overlap
+from runtime.llm.replies import measure_overlap
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint
@@ -152,7 +152,7 @@ class StopScanner:
             self.stopped = True
             self._held = ""
             return text[: min(ends)[1]]
-        keep = max((overlap(text, stop) for stop in self._stops), default=0)
+        keep = max((measure_overlap(text, stop) for stop in self._stops), default=0)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 

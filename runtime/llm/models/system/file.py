@@ -1,6 +1,6 @@
-"""A system model that this server manages itself: one declared GGUF file, verified before use.
+"""A system model that this server manages itself: a declared GGUF file, verified before use.
 
-It is an entry of the catalog under another name: the pool loads it and generates its replies.
+The pool loads it as a catalog entry under the system model's name and generates its replies.
 """
 
 import asyncio
@@ -54,20 +54,20 @@ Generate = Callable[[Entry, ChatCall], Awaitable[Generation]]
 
 @dataclass(frozen=True)
 class Declared:
-    """The file that is the system model."""
+    """The declared file of the system model."""
 
     path: Path
     sha256: str
     size: int | None
     context_tokens: int
     url: str | None = None
-    """Where it may be downloaded from; None: it comes with the installation."""
+    """Where it can be downloaded; None: it is part of the installation."""
     temperature: float | None = None
-    """For requests that name none; None: that of the settings."""
+    """For requests without a temperature; None: that of the settings."""
 
 
 class ManagedFile(Provider):
-    """Downloads the file when told to, verifies it, and answers with an engine of the pool."""
+    """Downloads the file on request, verifies it, and answers with an engine of the pool."""
 
     name = "managed_gguf"
     calls_tools = True
@@ -97,13 +97,13 @@ class ManagedFile(Provider):
         self._turn = asyncio.Lock()
 
     async def probe(self) -> Availability:
-        """The state of the file."""
+        """Return the state of the file."""
         if self._download is not None and self._transfer is not None:
-            return self._under_way(self._transfer)
+            return self._report_progress(self._transfer)
         return (await self._look())[0]
 
     async def download(self) -> Availability:
-        """Start the download, or join the one under way."""
+        """Start the download, or join a running one."""
         now = await self.probe()
         if now.error is not None:
             raise SysmodelUnavailable(now.error)
@@ -116,27 +116,27 @@ class ManagedFile(Provider):
         transfer = Transfer(source, self._declared.path, self._pace)
         self._failure, self._transfer = None, transfer
         self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
-        return self._under_way(transfer)
+        return self._report_progress(transfer)
 
     def generate(self, call: ChatCall) -> Generation:
-        """The reply; waits for its turn when another one is under way."""
+        """Return the reply, which waits while another one runs."""
         return RelayedReply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
-        """Stop the download and the check; what has arrived is kept for the next start."""
+        """Stop the download and the verification; received data is kept for the next start."""
         if self._download is not None:
             self._download.cancel()
             await asyncio.wait({self._download})
         await self._verifier.close()
 
     async def _look(self) -> tuple[Availability, Fingerprint | None]:
-        """The state by the file alone; a downloaded file that fails its check is deleted."""
+        """Inspect the file; a downloaded file that fails verification is deleted."""
         try:
             finding = await self._verifier.look()
             if finding.verdict == "missing":
-                return await self._absent(), None
+                return await self._explain_absence(), None
             if finding.verdict.endswith("_mismatch"):
-                return await self._rejected(finding.verdict), None
+                return await self._handle_mismatch(finding.verdict), None
         except OSError:
             return unknown_state("the system model's file cannot be read"), None
         if finding.verdict == "good":
@@ -152,7 +152,7 @@ class ManagedFile(Provider):
         )
         return checking, None
 
-    async def _absent(self) -> Availability:
+    async def _explain_absence(self) -> Availability:
         size = self._declared.size
         if self._declared.url is None or size is None:
             return Availability(Status.UNAVAILABLE, "file_missing")
@@ -162,15 +162,15 @@ class ManagedFile(Provider):
             return Availability(Status.UNAVAILABLE, "disk_full")
         return Availability(Status.DOWNLOADABLE, self._failure)
 
-    async def _rejected(self, verdict: Verdict) -> Availability:
+    async def _handle_mismatch(self, verdict: Verdict) -> Availability:
         if self._declared.url is None:
             return Availability(Status.UNAVAILABLE, verdict)
-        log.warning("the downloaded system model fails its check and is deleted")
+        log.warning("the downloaded system model fails its verification and is deleted")
         self._failure = verdict
         await in_thread(self._declared.path.unlink, missing_ok=True)
-        return await self._absent()
+        return await self._explain_absence()
 
-    def _under_way(self, transfer: Transfer) -> Availability:
+    def _report_progress(self, transfer: Transfer) -> Availability:
         total = self._declared.size or 0
         return Availability(
             Status.DOWNLOADING,
@@ -213,10 +213,10 @@ class ManagedFile(Provider):
             except LocalInitFailed as failure:
                 raise SysmodelRuntimeError(str(failure)) from None
             except EngineFailed:
-                raise SysmodelRuntimeError("the engine of the system model broke down") from None
+                raise SysmodelRuntimeError("the engine of the system model failed") from None
 
     async def _entry(self) -> Entry:
-        """The verified file as an entry of the catalog; raises the rich error of any other."""
+        """The verified file as a catalog entry; raises the rich error of any other state."""
         state, fingerprint = await self._look()
         if fingerprint is None:
             raise refusal(state) or SysmodelUnavailable("there is no system model")
@@ -233,7 +233,7 @@ class ManagedFile(Provider):
 
 
 class Finding(NamedTuple):
-    """A verdict and, while checking, how far it is."""
+    """A verdict and, while checking, its progress."""
 
     verdict: Verdict
     fingerprint: Fingerprint | None = None
@@ -241,9 +241,9 @@ class Finding(NamedTuple):
 
 
 class Verifier:
-    """Says whether a file is the declared one, hashing it once.
+    """Verifies a file by hashing it once.
 
-    The verdict outlives the process in *record*, bound to the state of the file.
+    The verdict is stored in *record*, together with the state of the file.
     """
 
     def __init__(self, path: Path, sha256: str, size: int | None, record: Path) -> None:
@@ -257,16 +257,16 @@ class Verifier:
         self._hashed = 0
 
     async def look(self, wait_s: float = 0.2) -> Finding:
-        """The verdict, or ``checking`` when hashing takes longer than *wait_s* seconds.
+        """Return the verdict, or ``checking`` if hashing takes longer than *wait_s* seconds.
 
-        Raises `OSError` when the file cannot be read.
+        Raises `OSError` if the file cannot be read.
         """
         fingerprint = await in_thread(_fingerprint, self._path)
         if fingerprint is None:
             return Finding("missing")
         if self._size is not None and fingerprint.size != self._size:
             return Finding("size_mismatch", fingerprint)
-        if self._judged is None and await in_thread(self._recorded) == fingerprint:
+        if self._judged is None and await in_thread(self._read_record) == fingerprint:
             self._judged = fingerprint, "good"
         if self._judged is None or self._judged[0] != fingerprint:
             task = self._task or asyncio.create_task(self._judge(fingerprint))
@@ -280,7 +280,7 @@ class Verifier:
         return Finding("checking", fingerprint, self._hashed)
 
     async def trust(self) -> None:
-        """Take the file as verified: its bytes were hashed while they were written."""
+        """Accept the file as verified: its bytes were hashed while being written."""
         fingerprint = await in_thread(_fingerprint, self._path)
         if fingerprint is not None:
             self._judged = fingerprint, "good"
@@ -296,7 +296,7 @@ class Verifier:
         self._hashed = 0
         digest = await in_thread(self._hash)
         if await in_thread(_fingerprint, self._path) != fingerprint:
-            return  # replaced meanwhile: the next look starts over
+            return  # replaced meanwhile: the next call starts over
         if digest == self._sha256:
             self._judged = fingerprint, "good"
             await in_thread(self._write_record, fingerprint)
@@ -304,7 +304,7 @@ class Verifier:
             self._judged = fingerprint, "checksum_mismatch"
 
     def _hash(self) -> str | None:
-        """SHA-256 of the file; None: it was told to stop."""
+        """SHA-256 of the file; None if stopped."""
         digest = hashlib.sha256()
         with self._path.open("rb") as file:
             while chunk := file.read(_CHUNK):
@@ -314,7 +314,7 @@ class Verifier:
                 self._hashed += len(chunk)
         return digest.hexdigest()
 
-    def _recorded(self) -> Fingerprint | None:
+    def _read_record(self) -> Fingerprint | None:
         try:
             record = json.loads(self._record.read_text("utf-8"))
             if record["sha256"] == self._sha256:
@@ -324,7 +324,7 @@ class Verifier:
         return None
 
     def _write_record(self, fingerprint: Fingerprint) -> None:
-        """A record that cannot be written costs time at the next start and nothing else."""
+        """Store the verdict; if that fails, only the next start takes longer."""
         try:
             self._record.parent.mkdir(parents=True, exist_ok=True)
             text = json.dumps({"sha256": self._sha256, **fingerprint._asdict()})
@@ -334,7 +334,7 @@ class Verifier:
 
 
 def _fingerprint(path: Path) -> Fingerprint | None:
-    """The state of the file at *path*; None where there is no file. Raises `OSError`."""
+    """The state of the file at *path*; None if there is no file. Raises `OSError`."""
     try:
         info = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -10,10 +10,10 @@ from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
-    as_json,
     count,
     error_text,
     member,
+    parse_json,
     sanitise,
 )
 from runtime.llm.models.system.openai import OpenAiDaemon
@@ -152,7 +152,7 @@ class Pull:
 
     def _take(self, line: str) -> bool:
         """Parse a line of the report and return whether it means progress."""
-        event = as_json(line)
+        event = parse_json(line)
         if not isinstance(event, Mapping):
             raise DaemonTrouble("reported its progress in an unknown form")
         if event.get("error"):

@@ -114,8 +114,8 @@ def answering(status: str, *extra: str, body: bytes = b"") -> Script:
     ("script", "words"),
     [
         (answering("404 Not Found", "Content-Length: 0"), "status 404"),
-        (answering("302 Found", "Location: http://10.0.0.1/x.gguf"), "redirects to a place not"),
-        (answering("302 Found", "Location: file:///etc/passwd"), "redirects to a place not"),
+        (answering("302 Found", "Location: http://10.0.0.1/x.gguf"), "redirects to a forbidden"),
+        (answering("302 Found", "Location: file:///etc/passwd"), "redirects to a forbidden"),
         (answering("302 Found", "Location: /again"), "more than 5 redirects"),
         (answering("200 OK", body=b"no length"), "--size BYTES"),
         (answering("200 OK", "Content-Encoding: gzip"), "compressed"),

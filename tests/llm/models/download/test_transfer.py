@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.models.download import Pace, Source, Transfer, TransferFailed, free_bytes, size_of
+from runtime.llm.models.download import (
+    Pace,
+    Source,
+    Transfer,
+    TransferFailed,
+    count_free_bytes,
+    fetch_size,
+)
 from tests.llm.models.daemons import Asked, Script, head, scripted
 from tests.llm.models.download.origin import HALF, KIND, MODEL, SHA, Origin
 
@@ -245,7 +252,7 @@ async def test_a_source_that_is_down_is_unreachable(tmp_path: Path) -> None:
 async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda _: len(MODEL))
+    monkeypatch.setattr("runtime.llm.models.download.count_free_bytes", lambda _: len(MODEL))
     async with scripted(Origin()) as origin:
         source = Source(f"{origin.address}/m.gguf", SHA, len(MODEL))
         transfer = Transfer(source, tmp_path / "m.gguf")
@@ -291,7 +298,7 @@ async def test_a_source_is_asked_for_its_size(reply: bytes, size: int | str | No
     found: int | str | None
     async with scripted(script) as origin:
         try:
-            found = await size_of(f"{origin.address}/m.gguf")
+            found = await fetch_size(f"{origin.address}/m.gguf")
         except TransferFailed as failure:
             found = failure.reason
 
@@ -299,7 +306,7 @@ async def test_a_source_is_asked_for_its_size(reply: bytes, size: int | str | No
 
 
 def test_the_free_space_of_a_folder_that_is_not_there_yet_is_known(tmp_path: Path) -> None:
-    assert free_bytes(tmp_path / "a" / "b") > 0
+    assert count_free_bytes(tmp_path / "a" / "b") > 0
 
 
 VICTIM = """

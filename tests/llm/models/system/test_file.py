@@ -154,7 +154,7 @@ async def test_a_download_needs_five_percent_more_room_than_its_size(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, spare: int, code: int
 ) -> None:
     room = len(MODEL) + len(MODEL) // 20 + spare
-    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda _: room)
+    monkeypatch.setattr("runtime.llm.models.download.count_free_bytes", lambda _: room)
     async with managed(tmp_path, source=source) as provider:
         state = await provider.probe()
 
@@ -228,8 +228,16 @@ async def test_one_reply_at_a_time_and_the_others_in_order(tmp_path: Path) -> No
     ("fault", "raised", "words"),
     [
         ({"start_fails": LocalInitFailed("no memory")}, SysmodelRuntimeError, "no memory"),
-        ({"breaks": EngineFailed("gone")}, SysmodelRuntimeError, "broke down"),
-        ({"start_fails": EngineFailed("gone")}, SysmodelRuntimeError, "broke down"),
+        (
+            {"breaks": EngineFailed("gone")},
+            SysmodelRuntimeError,
+            "engine of the system model failed",
+        ),
+        (
+            {"start_fails": EngineFailed("gone")},
+            SysmodelRuntimeError,
+            "engine of the system model failed",
+        ),
         ({"start_fails": PromptTooLong("5 of 4")}, PromptTooLong, "5 of 4"),
     ],
 )

@@ -92,9 +92,9 @@ PIECE = b"data: " + LINE + b"\n\n"
             says(head("200 OK", "text/event-stream", "Transfer-Encoding: chunked") + b"zz\r\n"),
             "broke",
         ),
-        (repeating(head(), b": ka\n\n" * 100 + b"\n" * 100), "stop talking|not JSON"),
-        (repeating(head(), b"x" * 4096), "stop talking|overlong"),
-        (repeating(head() + b"data: ", b"x" * 4096), "stop talking|overlong"),
+        (repeating(head(), b": ka\n\n" * 100 + b"\n" * 100), "end its reply|not JSON"),
+        (repeating(head(), b"x" * 4096), "end its reply|overlong"),
+        (repeating(head() + b"data: ", b"x" * 4096), "end its reply|overlong"),
         (
             repeating(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"),
             "fell silent",
@@ -121,8 +121,8 @@ async def test_a_daemon_that_is_none_ends_in_a_clear_error(script: Script, compl
     [
         (says(head() + PIECE * 2), "broke off in the middle"),
         (then_silent(head() + PIECE * 2), "fell silent"),
-        (repeating(head() + PIECE * 2, PIECE * 50), "stop talking"),
-        (repeating(head() + PIECE * 2, b"x" * 4096), "stop talking|overlong"),
+        (repeating(head() + PIECE * 2, PIECE * 50), "end its reply"),
+        (repeating(head() + PIECE * 2, b"x" * 4096), "end its reply|overlong"),
         (
             says(head("200 OK", "text/plain", "Content-Length: 99999") + PIECE * 2),
             "broke off",
@@ -144,7 +144,7 @@ async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
 async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runtime.llm.models.completions.REPLY_CAP", 10)
     async with upstream(says(sse(*[delta("four")] * 3))) as (model, _):
-        with pytest.raises(SysmodelRuntimeError, match="stop talking"):
+        with pytest.raises(SysmodelRuntimeError, match="end its reply"):
             await collect(model.generate(chat()))
 
 

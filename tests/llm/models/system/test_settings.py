@@ -46,9 +46,15 @@ def settings(**values: object) -> SysmodelSettings:
         ({"url": "http://127.0.0.1/"}, "sysmodel.url has no effect"),
         ({"provider": "none", "path": "/m.gguf"}, "sysmodel.path has no effect"),
         ({"provider": "openai_http"}, "sysmodel.url is required"),
-        ({"provider": "openai_http", "url": "http://10.0.0.1/v1"}, "sysmodel.url leads off"),
+        (
+            {"provider": "openai_http", "url": "http://10.0.0.1/v1"},
+            "sysmodel.url is on another machine",
+        ),
         ({"provider": "openai_http", "url": "nonsense"}, "sysmodel.url must be"),
-        ({"provider": "ollama", "url": "http://ollama.example"}, "sysmodel.url leads off"),
+        (
+            {"provider": "ollama", "url": "http://ollama.example"},
+            "sysmodel.url is on another machine",
+        ),
         ({"provider": "ollama", "pull": True}, "sysmodel.model is required"),
         (
             {"provider": "openai_http", "url": "http://a.example", "allow_remote": True},
