@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.llm.commands.pull.encoder import varint
+from runtime.llm.commands.pull.encoder import encode_varint
 
 OUTPUT: Final = "last_hidden_state"
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
@@ -77,20 +77,20 @@ def value_info(name: str, element: Element, shape: Iterable[int | str]) -> bytes
 
 def _value(value: Attribute) -> bytes:
     if isinstance(value, float):
-        return varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
+        return encode_varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
     if isinstance(value, int):
         return _number(3, value) + _number(20, 2)
     return b"".join(_number(8, n) for n in value) + _number(20, 7)
 
 
 def _number(field: int, number: int) -> bytes:
-    return varint(field << 3) + varint(number & (1 << 64) - 1)
+    return encode_varint(field << 3) + encode_varint(number & (1 << 64) - 1)
 
 
 def _message(field: int, *parts: bytes | str) -> bytes:
     """A field that holds a text or further fields."""
     data = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
-    return varint(field << 3 | 2) + varint(len(data)) + data
+    return encode_varint(field << 3 | 2) + encode_varint(len(data)) + data
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command ``ingest``: loads a built course into the document store, sending only changes."""
+"""The command ``ingest``: load a built course into the document store, sending only changes."""
 
 import argparse
 import asyncio
@@ -25,11 +25,11 @@ from runtime.web.instance import AlreadyRunning, address_of, claim
 from runtime.web.serve import CannotStart, started
 
 CORPUS: Final = "corpus/chunks.jsonl"
-"""Where the chunks lie below the top of a built course."""
+"""Path of the chunks in a built course."""
 MAX_BYTES: Final = 64 << 20
 MAX_CHUNKS: Final = 100_000
 PREFIX: Final = "lesson/"
-"""Begins the id of every document that comes from a course; others of the tenant are untouched."""
+"""Prefix of the ids of a course's documents; other documents of the tenant are untouched."""
 PREFERRED: Final = "all-minilm-l6-v2"
 PARALLEL: Final = 4
 PAGE: Final = 1000
@@ -40,23 +40,23 @@ EXAMPLES: Final = f"""examples:
   {PROGRAM} ingest site
   {PROGRAM} ingest site --url http://board.local:8080 --base-url https://example.org/course/
 
-Other flags are those of the server: --data-dir names the store, LLMSVC_API_KEY holds the key. While
-a server runs on that folder its documents are written through it, otherwise directly."""
+The server's flags are accepted too: --data-dir names the store; LLMSVC_API_KEY is the key. While a
+server runs on that folder, the documents are written through it, otherwise directly."""
 
 Trimmed = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=200)]
-"""Without blanks at its ends: a server would remove them."""
+"""Text without surrounding white space, which a server would remove."""
 
 
 class IngestFailed(Exception):
-    """The course, or the server, cannot be used; one line for the user."""
+    """The course or the server cannot be used; the text is one line for the user."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Load a course; the exit code of the process."""
+    """Load a course; return the exit code."""
     parser = _parser()
     chosen, rest = parser.parse_known_args(argv)
     if not chosen.tenant.strip() or not chosen.tenant.isprintable():
-        parser.error("--tenant must be a name")
+        parser.error("--tenant must be a printable name")
     if chosen.url and not chosen.url.startswith(("http://", "https://")):
         parser.error("--url must begin with http:// or https://")
     settings = LlmSettings.load(rest, os.environ)
@@ -87,15 +87,19 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("site", type=Path, help="folder of the built course")
-    parser.add_argument("--tenant", default="course", help="whose documents they become (course)")
     parser.add_argument(
-        "--model", default="", help="embedding model (default: the only one there is, else minilm)"
+        "--tenant", default="course", help="tenant that gets the documents (default: course)"
     )
-    parser.add_argument("--url", default="", help="a server, here or on the network")
     parser.add_argument(
-        "--force", action="store_true", help="proceed even if that removes most of what is stored"
+        "--model", default="", help="embedding model (default: the only installed one, else minilm)"
     )
-    parser.add_argument("--base-url", default="", help="address of the course, for absolute links")
+    parser.add_argument("--url", default="", help="address of a server, here or on the network")
+    parser.add_argument(
+        "--force", action="store_true", help="proceed even if most stored chunks are removed"
+    )
+    parser.add_argument(
+        "--base-url", default="", help="address of the course, to make links absolute"
+    )
     return parser
 
 
@@ -104,24 +108,24 @@ def _fail(text: str) -> int:
     return 1
 
 
-# --- what the course says
+# --- reading the course
 
 
 class Chunk(BaseModel):
-    """A block of a lesson, as the build cut it."""
+    """A chunk of a lesson, as made by the build."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
     id: Trimmed
     lessonId: Trimmed  # noqa: N815 - as the course names it
     url: Annotated[str, StringConstraints(max_length=2000)]
-    """Relative to the top of the course."""
+    """Relative to the root of the course."""
     title: Annotated[str, StringConstraints(max_length=2000)]
     text: Annotated[str, StringConstraints(pattern=r"\S", max_length=100_000)]
 
 
 class Document(NamedTuple):
-    """A document that should be in the store."""
+    """A document that should be stored."""
 
     id: str
     text: str
@@ -130,7 +134,7 @@ class Document(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What has to be done; each part in order of the ids."""
+    """The changes to make, each list in order of ids."""
 
     write: tuple[Document, ...]
     remove: tuple[str, ...]
@@ -138,7 +142,7 @@ class Plan(NamedTuple):
 
 
 def read_chunks(site: Path) -> list[Chunk]:
-    """The chunks of a built course. Raises `IngestFailed`."""
+    """Read the chunks of a built course. Raises `IngestFailed`."""
     try:
         with (site / CORPUS).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -152,12 +156,12 @@ def read_chunks(site: Path) -> list[Chunk]:
 
 
 def parse_chunks(data: bytes) -> list[Chunk]:
-    """The chunks in a file, one JSON object a line. Raises `IngestFailed`, which names a line."""
+    """Parse chunks, one JSON object per line. Raises `IngestFailed`, which names the line."""
     if len(data) > MAX_BYTES:
         raise IngestFailed(f"{CORPUS}: larger than {MAX_BYTES} bytes")
     lines = [(at, line) for at, line in enumerate(data.splitlines(), start=1) if line.strip()]
     if not lines:
-        raise IngestFailed(f"{CORPUS}: holds no chunk; the build may have been cut off")
+        raise IngestFailed(f"{CORPUS}: contains no chunks; the build may be incomplete")
     if len(lines) > MAX_CHUNKS:
         raise IngestFailed(f"{CORPUS}: more than {MAX_CHUNKS} chunks")
     chunks: dict[str, Chunk] = {}
@@ -177,7 +181,7 @@ def parse_chunks(data: bytes) -> list[Chunk]:
 
 
 def make_documents(chunks: Iterable[Chunk], model: str, base_url: str = "") -> list[Document]:
-    """The documents of a course. With *base_url* their links are absolute, else relative to it."""
+    """Make the documents of a course; *base_url* makes their links absolute."""
     documents: list[Document] = []
     for chunk in chunks:
         metadata = {
@@ -193,7 +197,7 @@ def make_documents(chunks: Iterable[Chunk], model: str, base_url: str = "") -> l
 
 
 def make_plan(documents: Iterable[Document], stored: Mapping[str, str]) -> Plan:
-    """Compare what should be with what is: *stored* are the digests by id."""
+    """Compare the documents with those *stored*, given as digests by id."""
     by_id = {document.id: document for document in documents}
     changed = [d for d in by_id.values() if stored.get(d.id) != d.digest]
     gone = [name for name in stored if name.startswith(PREFIX) and name not in by_id]
@@ -204,14 +208,14 @@ def make_plan(documents: Iterable[Document], stored: Mapping[str, str]) -> Plan:
     )
 
 
-# --- what the server is asked
+# --- the server
 
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class Client:
-    """A language-model server, used as one tenant. Use it as a context manager."""
+    """A language-model server, used as a tenant; a context manager."""
 
     def __init__(self, url: str, tenant: str, api_key: str = "") -> None:
         headers = {"X-Client-Id": tenant, "User-Agent": "paddock-ingest"}
@@ -227,13 +231,13 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def embedding_models(self) -> list[str]:
-        """Ids of the server's embedding models."""
+    async def list_embedding_models(self) -> list[str]:
+        """List the ids of the server's embedding models."""
         answer = await self._call("GET", "/v1/models", ModelList)
         return [model.id for model in answer.data if model.meta.kind == "embedding"]
 
-    async def stored(self) -> dict[str, str]:
-        """Digests of the tenant's documents by id."""
+    async def fetch_digests(self) -> dict[str, str]:
+        """Fetch the digests of the tenant's documents by id."""
         digests: dict[str, str] = {}
         after = ""
         while True:
@@ -244,7 +248,7 @@ class Client:
             after = f"&after={quote(page.data[-1].document_id, safe='')}"
 
     async def write(self, document: Document, model: str) -> None:
-        """Store a document, in place of the one of its id."""
+        """Store a document, replacing one with the same id."""
         body = {
             "id": document.id,
             "text": document.text,
@@ -277,7 +281,7 @@ class Client:
                 raise IngestFailed(f"{self._url} is not a language-model server") from error
             except aiohttp.InvalidURL:
                 raise IngestFailed(
-                    f"{self._url} is not the address of a server; it begins with http://"
+                    f"{self._url} is not the address of a server, which begins with http://"
                 ) from None
             except aiohttp.ClientConnectorError:
                 raise IngestFailed(f"no server answers at {self._url}") from None
@@ -287,38 +291,38 @@ class Client:
 
 
 def _pause_s(text: str) -> float:
-    """Seconds to wait before the next try, however long the server would like it."""
+    """Seconds to wait before a retry, limited to `LONGEST_PAUSE_S`."""
     return min(int(text), LONGEST_PAUSE_S) if text.isascii() and text.isdigit() else 1.0
 
 
 def _reason(answer: object, status: int) -> str:
     try:
-        return f"the server refused: {answer['error']['message']}"  # type: ignore[index]
+        return f"the server rejected it: {answer['error']['message']}"  # type: ignore[index]
     except (KeyError, TypeError):
-        return f"the server answered with status {status} and no reason"
+        return f"the server answered with status {status} without a reason"
 
 
-# --- carrying it out
+# --- executing the plan
 
 
 async def _ingest(chosen: argparse.Namespace, settings: LlmSettings, chunks: list[Chunk]) -> Plan:
     key = settings.api_key.get_secret_value().strip()
-    async with _server(chosen.url, settings) as url, Client(url, chosen.tenant, key) as client:
-        model = chosen.model or _choose_model(await client.embedding_models())
+    async with _find_server(chosen.url, settings) as url, Client(url, chosen.tenant, key) as client:
+        model = chosen.model or _choose_model(await client.list_embedding_models())
         documents = make_documents(chunks, model, chosen.base_url)
-        plan = make_plan(documents, await client.stored())
+        plan = make_plan(documents, await client.fetch_digests())
         if len(plan.remove) > len(chunks) and not chosen.force:
             raise IngestFailed(
-                f"{len(plan.remove)} stored chunks are not in this course of {len(chunks)}, which "
-                "looks like another course or a broken build; --force removes them"
+                f"{len(plan.remove)} stored chunks are not in this course of {len(chunks)}; "
+                "it may be a different course or an incomplete build; --force removes them"
             )
-        await _carry_out(client, plan, model)
+        await _execute(client, plan, model)
         return plan
 
 
 @asynccontextmanager
-async def _server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
-    """The address to send to: *url*, else the server that runs on the folder, else our own."""
+async def _find_server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
+    """Choose the server: *url*, else one running on the data folder, else start one here."""
     if url:
         yield url
         return
@@ -327,7 +331,7 @@ async def _server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
     except AlreadyRunning:
         address = address_of(settings.data_dir)
         if address is None:
-            raise IngestFailed("a server is about to start on this data; try again") from None
+            raise IngestFailed("a server is starting on this data; try again") from None
         yield address
         return
     with lock:
@@ -337,17 +341,17 @@ async def _server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
 
 def _choose_model(models: list[str]) -> str:
     if not models:
-        raise IngestFailed(f"no embedding model is installed: {PROGRAM} pull minilm brings one")
+        raise IngestFailed(f"no embedding model is installed: {PROGRAM} pull minilm installs one")
     if PREFERRED in models:
         return PREFERRED
     if len(models) > 1:
         names = ", ".join(models)
-        raise IngestFailed(f"there are several embedding models, choose with --model: {names}")
+        raise IngestFailed(f"there are several embedding models; choose with --model: {names}")
     return models[0]
 
 
-async def _carry_out(client: Client, plan: Plan, model: str) -> None:
-    """Write first, then remove: a lesson that was renamed can be searched all along."""
+async def _execute(client: Client, plan: Plan, model: str) -> None:
+    """Write first, then remove, so that a renamed lesson can always be searched."""
     pending = iter(plan.write)
     total = len(plan.write) + len(plan.remove)
     with tqdm(desc="ingest", total=total, disable=None) as bar:

@@ -140,7 +140,7 @@ def test_a_course_is_loaded_once_and_then_only_what_changed(
     del changed["braking.feel"]
     assert "1 written, 1 unchanged, 1 removed" in run(changed)
     assert main([write_site(tmp_path, {}), *flags]) == 1
-    assert "holds no chunk" in capsys.readouterr().err
+    assert "contains no chunks" in capsys.readouterr().err
     few = {"another.lesson": "a word"}
     assert "1 written, 0 unchanged, 2 removed" in run_forced(few)
 
@@ -232,8 +232,8 @@ def lines(*objects: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "holds no chunk"),
-        (b"\n \n", "holds no chunk"),
+        (b"", "contains no chunks"),
+        (b"\n \n", "contains no chunks"),
         (lines(GOOD) + b"\n\n{", "line 3: not JSON"),
         (lines({**GOOD, "id": "a "}), "line 1: id"),
         (lines({**GOOD, "text": " \n"}), "line 1: text"),

@@ -1,4 +1,4 @@
-"""The command ``pull``: reads its command line, says what became of it."""
+"""The command ``pull``: parse the command line, install the model, report the result."""
 
 import argparse
 import asyncio
@@ -13,14 +13,14 @@ from typing import Final
 from urllib.parse import quote
 
 from runtime.llm.commands.pull import encoder, files
-from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, say, waiting_files
+from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, list_waiting_files, say
 from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE, TransferFailed, fetch_headers
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.commands import INTERRUPTED
 
 NAMED: Final = {"minilm": MINILM}
-"""Models that are made rather than only fetched."""
+"""Models that are converted, not only downloaded."""
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
 HUB: Final = "hf:"
 _ON_HUB: Final = re.compile(
@@ -29,149 +29,153 @@ _ON_HUB: Final = re.compile(
 _SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 EXAMPLES: Final = f"""examples:
   {PROGRAM} pull minilm
-      the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
+      the sentence encoder all-MiniLM-L6-v2, for embeddings and document search
   {PROGRAM} pull https://example.org/models/small.gguf --sha256 0123...cdef
-      a chat model; the page that offers a file usually shows its SHA-256 too
+      a chat model; the download page of a file usually shows its SHA-256
   {PROGRAM} pull hf:owner/repo:small-q4_k_m.gguf
-      a file of a Hugging Face hub, with the checksum that the hub names; owner/repo@revision works
-      too, --mirror ADDRESS asks another hub, and HF_TOKEN opens what is private
+      a file of a Hugging Face hub, verified with the hub's checksum; owner/repo@revision selects
+      a revision, --mirror ADDRESS another hub, and HF_TOKEN gives access to private files
 
-A download that was cut off goes on when the same command is given again; its bytes lie in the
-subfolder .pull, which may be deleted. A running server lists a new model at once. The models
-folder is the server's: --models-dir, LLMSVC_MODELS_DIR, a settings file, or "models" in the data
-folder."""
+To resume an interrupted download, repeat the command; partial files are in the subfolder .pull,
+which may be deleted. A running server lists a new model at once. The models folder is the server's:
+--models-dir, LLMSVC_MODELS_DIR, a settings file, or "models" in the data folder."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Bring a model; the exit code: 0 it is there, 1 it is not, 2 misused, 130 interrupted."""
+    """Install a model; exit code: 0 installed, 1 failed, 2 wrong usage, 130 interrupted."""
     chosen = _parser().parse_args(argv)
-    settings = settings_of(chosen, os.environ)
+    settings = load_settings(chosen, os.environ)
     models = settings.models_folder.absolute()
-    # What the processes of the server log is no reading for this one's user.
+    # The log of the server's modules is not meant for users of this command.
     logging.getLogger("runtime").addHandler(logging.NullHandler())
     try:
-        report = _bring(chosen, models, settings.model_hub)
+        report = _install(chosen, models, settings.model_hub)
     except PullFailed as problem:
         return _fail(str(problem), problem.status)
     except OSError as problem:
-        return _fail(_disk(problem, models), 1)
+        return _fail(_explain_disk(problem, models), 1)
     except KeyboardInterrupt:
-        kept = "; what has arrived is kept" if waiting_files(models) else ""
+        kept = "; downloaded data is kept" if list_waiting_files(models) else ""
         return _fail(f"interrupted{kept}", INTERRUPTED)
     sys.stdout.write(f"{report}\n")
     return 0
 
 
-def settings_of(chosen: argparse.Namespace, environ: Mapping[str, str]) -> LlmSettings:
-    """The same settings as the server's: the models folder, the hub."""
+def load_settings(chosen: argparse.Namespace, environ: Mapping[str, str]) -> LlmSettings:
+    """Load the server's settings: the models folder and the hub."""
     flags = {
         "models-dir": chosen.models_dir,
         "data-dir": chosen.data_dir,
         "config": chosen.config,
         "model-hub": chosen.mirror,
     }
-    given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
-    return LlmSettings.load(given, environ)
+    arguments = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
+    return LlmSettings.load(arguments, environ)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} pull",
-        description="Bring a model file into the models folder, checked before it gets its name.",
+        description="Download a model file into the models folder and verify it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    named = ", ".join(NAMED)
+    names = ", ".join(NAMED)
     add = parser.add_argument
     add(
         "model",
         metavar="MODEL",
-        help=f"{named}, hf:owner/repo:file, or address or path of a .gguf or .onnx file",
+        help=f"{names}, hf:owner/repo:file, or address or path of a .gguf or .onnx file",
     )
     add(
         "--sha256",
-        type=_digest,
+        type=_parse_digest,
         metavar="HEX",
-        help="expected SHA-256; required for an address, a hub states its own",
+        help="expected SHA-256; required for an address; hubs provide it",
     )
-    add("--size", type=_bytes, metavar="BYTES", help="size; needed where the source tells none")
     add(
-        "--mirror", metavar="ADDRESS", help="hub to take hf: files from; else the setting model_hub"
+        "--size",
+        type=_parse_bytes,
+        metavar="BYTES",
+        help="size; required if the source does not report it",
     )
-    add("--name", help="id of the model in the server; else its file name without the ending")
+    add("--mirror", metavar="ADDRESS", help="hub for hf: files (default: the setting model_hub)")
+    add("--name", help="id of the model in the server (default: file name without extension)")
     add("--vocab", metavar="FILE", help="address or path of an ONNX model's vocabulary")
-    add("--vocab-sha256", type=_digest, metavar="HEX", help="its checksum")
-    add("--half", action="store_true", help=f"{named}: weights of 16 bits, half the size")
-    add("--force", action="store_true", help="overwrite a file of that name whose content differs")
+    add("--vocab-sha256", type=_parse_digest, metavar="HEX", help="its checksum")
+    add("--half", action="store_true", help=f"{names}: 16-bit weights, half the size")
+    add("--force", action="store_true", help="overwrite a different file of the same name")
     add("--models-dir", metavar="DIR", help="folder of model files")
     add("--data-dir", metavar="DIR", help="folder of the server's data")
     add("--config", metavar="FILE", help="TOML file with the server's settings")
     return parser
 
 
-def _digest(text: str) -> str:
+def _parse_digest(text: str) -> str:
     if not _HEX.fullmatch(text):
         raise argparse.ArgumentTypeError("must be 64 hexadecimal digits")
     return text.lower()
 
 
-def _bytes(text: str) -> int:
+def _parse_bytes(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 1 << 50:
         raise argparse.ArgumentTypeError("must be a number of bytes")
     return int(text)
 
 
-def _bring(chosen: argparse.Namespace, models: Path, address: str) -> str:
+def _install(chosen: argparse.Namespace, models: Path, address: str) -> str:
     recipe = NAMED.get(chosen.model)
     if recipe is not None:
         foreign = (chosen.sha256, chosen.size, chosen.name, chosen.vocab, chosen.vocab_sha256)
         if any(value is not None for value in foreign):
-            raise Misused(f"{chosen.model} takes no flags but --half, --force and those of folders")
-        return encoder.bring(recipe, models, half=chosen.half, force=chosen.force)
+            raise Misused(
+                f"{chosen.model} allows only the flags --half, --force and those of folders"
+            )
+        return encoder.install(recipe, models, half=chosen.half, force=chosen.force)
     if chosen.half:
-        raise Misused(f"--half is for {', '.join(NAMED)}; a file is taken as it is")
+        raise Misused(f"--half is only for {', '.join(NAMED)}; files are never converted")
     if chosen.vocab is None and chosen.vocab_sha256 is not None:
-        raise Misused("--vocab-sha256 needs --vocab")
+        raise Misused("--vocab-sha256 requires --vocab")
     vocab = Origin(chosen.vocab, chosen.vocab_sha256) if chosen.vocab is not None else None
     model = Origin(chosen.model, chosen.sha256, chosen.size)
     if chosen.model.startswith(HUB):
         model = _find_on_hub(model, address, os.environ.get("HF_TOKEN", "").strip())
-    return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models)
+    return files.install(files.Request(model, vocab, chosen.name, chosen.force), models)
 
 
 def _find_on_hub(origin: Origin, hub: str, token: str) -> Origin:
-    """Where the file lies on the *hub*, and what that says of it; what the user gave counts more.
+    """Locate a file on the *hub*, with its checksum and size there unless the user gave them.
 
-    Raises `Misused` for what names no file, `PullFailed` where the hub does not answer.
+    Raises `Misused` for an invalid name, `PullFailed` if the hub does not answer.
     """
-    place = _ON_HUB.fullmatch(origin.given)
+    place = _ON_HUB.fullmatch(origin.source)
     if place is None or ".." in place["file"].split("/"):
-        raise Misused(f"{origin.shown} names no file of a hub: hf:owner/repo:file.gguf")
+        raise Misused(f"{origin.shown} is not a file of a hub: hf:owner/repo:file.gguf")
     path = f"{place['repo']}/resolve/{place['revision'] or 'main'}/{quote(place['file'])}"
     address = f"{hub.rstrip('/')}/{path}"
-    located = replace(origin, given=address, label=origin.given, token=token)
+    located = replace(origin, source=address, label=origin.source, token=token)
     try:
         headers = asyncio.run(fetch_headers(located.url, token, ("X-Linked-Etag", "X-Linked-Size")))
     except TransferFailed as failure:
-        hint = "; is its repository private or gated? HF_TOKEN may hold a token"
-        refused = failure.reason == "http_error" and re.search("40[134]$", str(failure))
-        raise PullFailed(f"{origin.shown}: {failure}{hint if refused else ''}") from None
-    named = _SHA256.fullmatch(headers["X-Linked-Etag"])
+        hint = "; if its repository is private or gated, set HF_TOKEN"
+        is_refused = failure.reason == "http_error" and re.search("40[134]$", str(failure))
+        raise PullFailed(f"{origin.shown}: {failure}{hint if is_refused else ''}") from None
+    checksum = _SHA256.fullmatch(headers["X-Linked-Etag"])
     size = headers["X-Linked-Size"]
     if origin.sha256 is None:
-        if named is None:
-            raise Misused(f"the hub names no SHA-256 of {origin.shown}; give it with --sha256 HEX")
-        say(f"checksum as the hub names it: {named[1]}")
-        located = replace(located, sha256=named[1])
+        if checksum is None:
+            raise Misused(f"the hub has no SHA-256 of {origin.shown}; give it with --sha256 HEX")
+        say(f"checksum from the hub: {checksum[1]}")
+        located = replace(located, sha256=checksum[1])
     if origin.size is None and size.isdecimal():
         located = replace(located, size=int(size))
     return located
 
 
-def _disk(problem: OSError, models: Path) -> str:
+def _explain_disk(problem: OSError, models: Path) -> str:
     if problem.errno in NO_SPACE:
-        return f"the disk is full; {models} has no room for the model"
+        return f"the disk is full: {models} has no room for the model"
     return f"{problem.filename or models} cannot be used: {problem.strerror or problem}"
 
 

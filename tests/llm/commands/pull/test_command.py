@@ -107,6 +107,6 @@ async def test_an_interrupted_download_ends_in_one_line_and_goes_on_later(
         _, err = await process.communicate()
 
     assert process.returncode == 130
-    assert err.decode() == "pull: interrupted; what has arrived is kept\n"
+    assert err.decode() == "pull: interrupted; downloaded data is kept\n"
     assert scan(tmp_path)[0] == []
     assert [path.stat().st_size >= len(MODEL) for path in parts(tmp_path)] == [True]
