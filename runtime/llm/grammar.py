@@ -275,7 +275,7 @@ def _convert_terminal(match: re.Match[str], line: int) -> str:
     if match["any"]:
         return "/(?s:.)/"
     if match["string"] is not None:
-        letters = [_escape(letter) for letter in _list_letters(match["string"], line)]
+        letters = [_escape(letter) for _, letter in _pair_letters(match["string"], line)]
         return "(" + (" ".join(f"/{letter}/" for letter in letters) or '""') + ")"
     members = match["members"]
     if not members:
@@ -297,10 +297,6 @@ def _convert_members(members: str, line: int) -> str:
         out.append(_escape(low) if low == high else f"{_escape(low)}-{_escape(high)}")
         at += 1
     return "".join(out)
-
-
-def _list_letters(text: str, line: int) -> list[str]:
-    return [letter for _, letter in _pair_letters(text, line)]
 
 
 def _pair_letters(text: str, line: int) -> Iterator[tuple[str, str]]:

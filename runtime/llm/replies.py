@@ -296,11 +296,8 @@ def _refuse(constant: str) -> NoReturn:
 def _dump_json(value: object) -> str:
     """Dump JSON that is valid Unicode, even if the model wrote lone surrogates."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if text.isascii() or _is_unicode(text) else json.dumps(value)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    has_surrogate = any("\ud800" <= letter <= "\udfff" for letter in text)
+    return json.dumps(value) if has_surrogate else text
 
 
 def measure_overlap(text: str, mark: str) -> int:

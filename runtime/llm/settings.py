@@ -71,9 +71,7 @@ class LlmSettings(Settings):
     server_port: Annotated[int, Clamp(1024, 65535, also=(0,))] = Field(
         8080, description="port to listen on; 0: any free port; also --port"
     )
-    bind_lan: bool = Field(
-        False, description="listen on every interface and announce the server by mDNS"
-    )
+    bind_lan: bool = Field(False, description="listen on every interface and announce by mDNS")
     api_key: Annotated[SecretStr, AfterValidator(check_key)] = Field(
         SecretStr(""), description="key for all protected routes; empty: open"
     )
@@ -86,8 +84,7 @@ class LlmSettings(Settings):
         None, description="folder of model files; default: data_dir/models"
     )
     model_hub: Annotated[str, AfterValidator(check_source)] = Field(
-        "https://huggingface.co",
-        description="model hub or mirror that `pull hf:owner/repo:file` uses",
+        "https://huggingface.co", description="hub or mirror for `pull hf:owner/repo:file`"
     )
     data_dir: Annotated[Path, BeforeValidator(_check_folder)] = Field(
         default_factory=user_data_dir, description="folder of the server's data"
@@ -116,20 +113,17 @@ class LlmSettings(Settings):
         1, description="replies that a local engine generates side by side; 0: measured"
     )
     prefix_cache: bool = Field(
-        True,
-        description="without session_id, reuse the prefix shared with the client's last prompts",
+        True, description="without session_id, reuse prefixes shared with the client's prompts"
     )
     compat: bool = Field(
         False,
-        description="behave as general OpenAI clients expect: turns on honor_*, report_length and "
-        "output_max_tokens",
+        description="as general OpenAI clients expect: honor_*, report_length, output_max_tokens",
     )
     honor_stop: bool | None = Field(
         None, description="apply the stop texts of requests; default: as compat"
     )
     report_length: bool | None = Field(
-        None,
-        description="report finish_reason length when a budget cut the text; default: as compat",
+        None, description="report length when a budget cut the text; default: as compat"
     )
     honor_tools: bool | None = Field(
         None, description="apply tools, tool_choice and chat_template_kwargs; default: as compat"
@@ -154,8 +148,7 @@ class LlmSettings(Settings):
         5_000, description="time limit for connecting to an upstream, before the next one is tried"
     )
     upstream_wait_ms: Annotated[int, Clamp(100, 600_000)] = Field(
-        60_000,
-        description="time limit for an upstream's first token and for each further one",
+        60_000, description="time limit for an upstream's first token and for each further one"
     )
     upstream_parallel: Annotated[int, Clamp(1, 1024)] = Field(
         16, description="concurrent forwarded replies per upstream; further requests queue"
@@ -168,8 +161,7 @@ class LlmSettings(Settings):
         0, description="time limit in the queue; 0: as long as the client waits"
     )
     stream_commit_ms: Annotated[int, Clamp(0, 60_000)] = Field(
-        10_000,
-        description="how long a stream waits for the model to load before it commits to status 200",
+        10_000, description="how long a stream waits for its model before it sends status 200"
     )
     heartbeat_ms: Annotated[int, Clamp(100, 60_000)] = Field(
         10_000, description="interval of the comments that keep a stream open"
@@ -208,8 +200,7 @@ class LlmSettings(Settings):
         4, description="conversations in the KV cache, over all engines"
     )
     session_cache_bytes: Annotated[int, Clamp(0, 1 << 40)] = Field(
-        0,
-        description="KV memory of an engine's cached conversations; 0: 1/4 of RAM, up to 2 GiB",
+        0, description="KV memory of an engine's conversations; 0: 1/4 of RAM, up to 2 GiB"
     )
     session_ttl_ms: Annotated[int, Clamp(0, 1 << 31)] = Field(
         0, description="how long an unused conversation stays cached; 0: until its room is needed"
@@ -227,8 +218,7 @@ class LlmSettings(Settings):
         0, description="threads per embedding model; 0: the physical cores, at most four"
     )
     embedding_queue: Annotated[int, Clamp(1, 10_000)] = Field(
-        32,
-        description="waiting embedding requests per client, and twice as many in all; then 429",
+        32, description="waiting embedding requests per client, and twice as many in all; then 429"
     )
     max_chunks: Annotated[int, Clamp(1, 1 << 40)] = Field(
         1_000_000, description="chunks in the document store, over all tenants"
@@ -240,8 +230,7 @@ class LlmSettings(Settings):
         20_000, description="up to this many chunks of a tenant, search compares with every one"
     )
     search_cache_bytes: Annotated[int, Clamp(1 << 20, 1 << 40)] = Field(
-        256 << 20,
-        description="memory for document search; the least recently used index is dropped first",
+        256 << 20, description="memory for document search; least recently used indexes go first"
     )
     tenant_admin: Literal["open", "key"] = Field(
         "open", description="key: listing and deleting other tenants requires an api_key"
@@ -290,11 +279,6 @@ class LlmSettings(Settings):
     def models_folder(self) -> Path:
         """The folder of the user's model files."""
         return self.models_dir or self.data_dir / "models"
-
-    @property
-    def stream_commit_s(self) -> float:
-        """Seconds that a stream waits for its model before it commits to status 200."""
-        return self.stream_commit_ms / 1000
 
     @property
     def session_bytes(self) -> int:

@@ -287,7 +287,9 @@ async def _stream(
     preparing = asyncio.ensure_future(service.chats.prepare(calls[0]))
     try:
         with ticket.stoppable():
-            done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
+            done, _ = await asyncio.wait(
+                {preparing}, timeout=service.settings.stream_commit_ms / 1000
+            )
             if done:
                 preparing.result()  # raises a failure, which then has its own status
         settings = service.settings
@@ -327,7 +329,8 @@ async def _run(
             async for piece in limit_waits(generation, service.chats.request_s):
                 if not (piece.text or piece.events):  # only a sign of life
                     continue
-                _note_first(ticket)
+                if ticket.first_token_ms is None and ticket.started is not None:
+                    ticket.first_token_ms = (time.monotonic() - ticket.started) * 1000
                 reply.add(piece, generation.format)
                 if stream is not None:
                     ticket.chunks += 1
@@ -360,11 +363,6 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     """The sum; None if a count is unknown."""
     numbers = list(counts)
     return None if None in numbers else sum(count or 0 for count in numbers)
-
-
-def _note_first(ticket: Ticket) -> None:
-    if ticket.first_token_ms is None and ticket.started is not None:
-        ticket.first_token_ms = (time.monotonic() - ticket.started) * 1000
 
 
 def _abandon(preparing: asyncio.Future[PreparedCall]) -> None:

@@ -36,7 +36,7 @@ from runtime.llm.api.wire import (
     Timings,
     check_length,
     check_turns,
-    chosen_of,
+    convert_tokens,
     finish_of,
     usage_of,
 )
@@ -116,7 +116,7 @@ class ChatForm:
             return b"".join(self._delta(reply, delta) for delta in deltas)
         *others, last = deltas or [Delta(content="")]
         frames = [self._delta(reply, delta) for delta in others]
-        logprobs = Logprobs(content=chosen_of(piece.tokens))
+        logprobs = Logprobs(content=convert_tokens(piece.tokens))
         return b"".join([*frames, self._delta(reply, last, logprobs=logprobs)])
 
     def end(self, reply: Reply) -> bytes:
@@ -183,7 +183,7 @@ class ChatForm:
         return Choice(
             index=reply.number,
             message=message,
-            logprobs=Logprobs(content=chosen_of(reply.tokens)) if reply.tokens else None,
+            logprobs=Logprobs(content=convert_tokens(reply.tokens)) if reply.tokens else None,
             finish_reason=finish,
             truncated=True if truncated else None,
         )

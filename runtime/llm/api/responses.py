@@ -39,7 +39,7 @@ from runtime.llm.api.wire import (
     SamplingFields,
     Tokens,
     check_turns,
-    chosen_of,
+    convert_tokens,
     pick_tools,
 )
 from runtime.llm.chats import Ticket
@@ -410,7 +410,7 @@ class Output:
             (at for at, event in enumerate(events) if isinstance(event, SpokenText)), default=-1
         )
         for at, event in enumerate(events):
-            yield from self._take(event, chosen_of(tokens) if at == last else [])
+            yield from self._take(event, convert_tokens(tokens) if at == last else [])
 
     def _take(self, event: Event, tokens: list[ChosenToken]) -> Iterator[ResponseEvent]:
         match event:

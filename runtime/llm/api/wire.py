@@ -468,7 +468,7 @@ class Logprobs(Wire):
     content: list[ChosenToken]
 
 
-def chosen_of(tokens: Sequence[TokenLogprob]) -> list[ChosenToken]:
+def convert_tokens(tokens: Sequence[TokenLogprob]) -> list[ChosenToken]:
     """The tokens as chats and responses report them."""
 
     def likely(token: TokenLogprob) -> dict[str, object]:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -63,12 +64,11 @@ class Unanswerable(Exception):
     """The index cannot determine the best chunks now; the rows can."""
 
 
+@dataclass(eq=False)
 class IndexFailed(Exception):
     """The index of a collection failed; see the cause."""
 
-    def __init__(self, collection: int) -> None:
-        super().__init__(collection)
-        self.collection = collection
+    collection: int
 
 
 class LiveIndex:

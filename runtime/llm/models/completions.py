@@ -239,20 +239,18 @@ def _read_tokens(entries: Iterable[object], *, with_others: bool = True) -> list
         if not math.isfinite(chance):
             continue
         token, data = _clean(token), member(entry, "bytes")
+        if not isinstance(data, list) or not all(isinstance(b, int) and 0 <= b < 256 for b in data):
+            data = list(token.encode())
         others = member(entry, "top_logprobs") if with_others else None
         read.append(
             TokenLogprob(
                 token,
-                data if isinstance(data, list) and _are_bytes(data) else list(token.encode()),
+                data,
                 float(chance),
                 _read_tokens(others, with_others=False) if isinstance(others, list) else (),
             )
         )
     return read
-
-
-def _are_bytes(values: Sequence[object]) -> bool:
-    return all(isinstance(value, int) and 0 <= value <= 255 for value in values)
 
 
 def _clean(text: str) -> str:

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
-from runtime.llm.commands.pull.encoder import write_model
-from runtime.llm.commands.pull.minilm import MINILM
+from runtime.llm.commands.pull.encoder import MINILM, write_model
 from tools.bert_onnx import OUTPUT, BertConfig, bert_graph
 
 Floats = npt.NDArray[np.float64]

@@ -14,12 +14,11 @@ from urllib.parse import quote
 
 from runtime.llm.commands.pull import encoder, files
 from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, list_waiting_files, say
-from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE, TransferFailed, fetch_headers
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.commands import INTERRUPTED
 
-NAMED: Final = {"minilm": MINILM}
+NAMED: Final = {"minilm": encoder.MINILM}
 """Models that are converted, not only downloaded."""
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
 HUB: Final = "hf:"

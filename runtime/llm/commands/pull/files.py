@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.commands.pull import selftest
+from runtime.llm.commands.pull.encoder import embed_texts
 from runtime.llm.commands.pull.fetch import (
     Misused,
     Origin,
@@ -152,7 +152,7 @@ def _check(model: Path, vocab: Path, name: FileName) -> None:
         onnxfile.check(model)
     except onnxfile.BadOnnxFile as problem:
         raise PullFailed(f"the file cannot be used: {problem}") from None
-    selftest.embed_texts(model, vocab)
+    embed_texts(model, vocab)
 
 
 def _report_piece(piece: _Piece) -> str:

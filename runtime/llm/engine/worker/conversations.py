@@ -147,10 +147,9 @@ def split_generated(reply: str, pieces: Sequence[tuple[int, bytes]]) -> tuple[li
     A stop text may have cut the reply in the middle of a token.
     """
     whole = len(pieces)
-    while not reply.startswith(text := _decode_pieces(pieces[:whole])):
+    while True:
+        text = b"".join(piece for _, piece in pieces[:whole]).decode("utf-8", "replace")
+        if reply.startswith(text):
+            break
         whole -= 1
     return [token for token, _ in pieces[:whole]], reply[len(text) :]
-
-
-def _decode_pieces(pieces: Sequence[tuple[int, bytes]]) -> str:
-    return b"".join(piece for _, piece in pieces).decode("utf-8", "replace")

@@ -9,7 +9,6 @@ from runtime.llm.engine.protocol import (
     Chunks,
     Embed,
     Embedded,
-    EncoderLoaded,
     Fit,
     LoadEncoder,
     Split,
@@ -66,11 +65,6 @@ def load(command: LoadEncoder) -> Encoder:
             f"its vectors have {encoder.width} dimensions, not the declared {command.dims}"
         )
     return encoder
-
-
-def describe(encoder: Encoder) -> EncoderLoaded:
-    """Describe an encoder for the server."""
-    return EncoderLoaded(encoder.width, encoder.max_tokens)
 
 
 def answer(encoder: Encoder, command: Embed | Fit | Split) -> Embedded | Chunks:

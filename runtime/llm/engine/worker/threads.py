@@ -21,6 +21,7 @@ from runtime.llm.engine.protocol import (
     Command,
     Drop,
     Embed,
+    EncoderLoaded,
     Ended,
     Event,
     Failed,
@@ -193,7 +194,7 @@ class WorkerThreads:
                 from runtime.llm.engine.worker import encoders
 
                 self._encoder = encoders.load(command)
-                return encoders.describe(self._encoder)
+                return EncoderLoaded(self._encoder.width, self._encoder.max_tokens)
             case Embed() | Fit() | Split() if self._encoder is not None:
                 from runtime.llm.engine.worker import encoders
 

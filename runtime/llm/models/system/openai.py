@@ -40,7 +40,7 @@ from runtime.web.errors import ApiError
 
 _WAITING: Final = frozenset(("downloading",))
 _BROKEN: Final = frozenset(("failed", "error"))
-BACKGROUND_CODE: Final = 30
+BACKGROUND_CODE: Final = "30"
 _SAYS_BACKGROUND: Final = re.compile(
     r"error ?code:? ?30\b|background usage is blocked|not in (?:the )?foreground", re.IGNORECASE
 )
@@ -188,12 +188,8 @@ def is_background_block(body: object) -> bool:
     part = error_part(body)
     if isinstance(part, dict):
         codes = [part.get(key) for key in ("code", "errorCode", "error_code")]
-        if any(_is_thirty(code) for code in codes) or "SYSMODEL_BACKGROUND_BLOCKED" in codes:
+        if {str(code) for code in codes} & {BACKGROUND_CODE, "SYSMODEL_BACKGROUND_BLOCKED"}:
             return True
     text = error_text(body).lower()
     names_service = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
     return names_service or _SAYS_BACKGROUND.search(text) is not None
-
-
-def _is_thirty(code: object) -> bool:
-    return not isinstance(code, bool) and code in (BACKGROUND_CODE, str(BACKGROUND_CODE))

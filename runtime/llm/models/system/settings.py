@@ -61,16 +61,12 @@ class SysmodelSettings(BaseModel):
     auto_download: bool = Field(False, description="start the download with the first chat")
     offline: bool = Field(False, description="never download")
     pull: bool = Field(False, description="ollama: allow downloads through the daemon")
-    flatten: bool = Field(
-        False, description="send the conversation as one prompt instead of messages"
-    )
+    flatten: bool = Field(False, description="send the conversation as a single prompt")
     max_concurrency: int = Field(1, ge=1, le=64, description="concurrent requests")
     share_cpu_lane: bool = Field(False, description="managed_gguf: take turns with local models")
-    foreground_policy: Policy = Field(
-        "off", description="condition under which managed_gguf may answer"
-    )
+    foreground_policy: Policy = Field("off", description="condition for managed_gguf to answer")
     download_stall_s: float = Field(
-        120.0, gt=0, le=3600, description="seconds without progress before a download fails"
+        120.0, gt=0, le=3600, description="downloads: time without progress"
     )
     download_bytes_per_s: int | None = Field(None, ge=1024, description="speed limit of downloads")
 

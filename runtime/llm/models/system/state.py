@@ -278,13 +278,11 @@ def flatten(turns: Sequence[Turn]) -> str:
     for another role.
     """
     paragraphs = [
-        f"{turn.role}: {_escape(turn.content)}\n\n" for turn in turns if turn.content.strip()
+        turn.role + ": " + _LIKE_A_TURN.sub(r"\1> ", turn.content) + "\n\n"
+        for turn in turns
+        if turn.content.strip()
     ]
     return "".join(paragraphs) + "assistant: "
-
-
-def _escape(text: str) -> str:
-    return _LIKE_A_TURN.sub(r"\1> ", text)
 
 
 async def wait_for_token(reply: Generation) -> None:

@@ -246,7 +246,9 @@ def read_list(answer: object) -> dict[str, Served]:
     served: dict[str, Served] = {}
     for entry in data[:MAX_MODELS]:
         name = member(entry, "id")
-        if isinstance(name, str) and _is_name(name):
+        if not isinstance(name, str) or not name.isprintable() or name == SYSTEM_MODEL:
+            continue
+        if 0 < len(name) <= MAX_NAME:
             sizes = (member(entry, "max_model_len"), member(entry, "meta", "n_ctx"))
             served[name] = Served(
                 "embedding" if member(entry, "meta", "kind") == "embedding" else "chat",
@@ -254,10 +256,6 @@ def read_list(answer: object) -> dict[str, Served]:
                 next((size for size in map(count, sizes) if size), None),
             )
     return served
-
-
-def _is_name(name: str) -> bool:
-    return 0 < len(name) <= MAX_NAME and name.isprintable() and name != SYSTEM_MODEL
 
 
 def _weight(key: str, url: str) -> bytes:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from runtime.llm.commands.pull import selftest
-from runtime.llm.commands.pull.minilm import MINILM
+from runtime.llm.commands.pull.encoder import MINILM, embed_texts
 from runtime.llm.models.catalog import Catalog
 from runtime.places import MODELS
 from tests.llm.commands.pull.pullkit import Puller
@@ -60,6 +59,6 @@ def test_the_encoder_makes_the_vectors_of_the_reference(
         model, vocab = MINILM.model_in(pull.models), MINILM.vocab_in(pull.models)
         assert megabytes <= model.stat().st_size / 1e6 <= megabytes + 1
         texts = [one.text for one in references]
-        vectors = selftest.embed_texts(model, vocab, texts, MINILM.declared.max_seq)
+        vectors = embed_texts(model, vocab, texts, MINILM.declared.max_seq)
         for number, reference in enumerate(references):
             assert cosine(vectors.floats(number), reference.vector) >= 0.9999, flags
