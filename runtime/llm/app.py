@@ -34,10 +34,10 @@ from runtime.llm.chats import Admission, Chats, Ticket
 from runtime.llm.documents.document import StoreUnusable
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.engine.embedding import Embedder
-from runtime.llm.engine.pool import Pool, shutting_down
+from runtime.llm.engine.pool import Pool, make_shutdown_error
 from runtime.llm.errors import BenchmarkFailed, JsonObject, render
 from runtime.llm.hostinfo import describe_host
-from runtime.llm.identity import client_id, header_safe
+from runtime.llm.identity import client_id, escape_header
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.daemon import Patience
 from runtime.llm.models.system.benchmark import (
@@ -150,14 +150,14 @@ async def drain(app: web.Application) -> None:
     """Withdraw the mDNS announcement, refuse new and queued requests; running ones continue."""
     service = app[SERVICE]
     await service.announcer.stop()
-    service.admission.refuse(shutting_down())
+    service.admission.refuse(make_shutdown_error())
     service.embedder.drain()
 
 
 async def stop_running(app: web.Application) -> None:
     """End the running requests, each with an error that names the reason."""
     service = app[SERVICE]
-    service.admission.stop_all(shutting_down())
+    service.admission.stop_all(make_shutdown_error())
     await service.embedder.close()
 
 
@@ -261,7 +261,7 @@ async def _monitor(service: Service) -> None:
 
 
 def _log_request(ticket: Ticket) -> None:
-    record = requests.record_of(ticket)
+    record = requests.make_record(ticket)
     fields = record.model_dump(exclude={"lane", "created", "completion_tokens"})
     for name in ("client", "model"):  # chosen by clients
         fields[name] = fields[name][:MAX_LOGGED]
@@ -273,7 +273,7 @@ async def _add_chat_headers(request: web.Request, response: web.StreamResponse) 
     if request.path not in GENERATING:
         return
     name = client_id(request.headers.get("User-Agent"))
-    response.headers["X-Client-Id"] = header_safe(name)
+    response.headers["X-Client-Id"] = escape_header(name)
     response.headers.update(request.get(QUEUE, {}))
     effects = request.get(EFFECTS)
     if effects is not None and effects.ignored:

@@ -189,10 +189,10 @@ class SysmodelRuntimeError(RichError):
 
 def render(error: ApiError) -> JsonObject:
     """The body of an error answer: the rich envelope for a `RichError`, else the plain one."""
-    return {"error": error_object(error)}
+    return {"error": make_error_object(error)}
 
 
-def error_object(error: ApiError) -> JsonObject:
+def make_error_object(error: ApiError) -> JsonObject:
     """The object under ``error``, both in an answer and in a frame of a stream."""
     if isinstance(error, RichError):
         rich: JsonObject = {

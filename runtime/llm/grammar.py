@@ -46,7 +46,7 @@ class BadGrammar(ValueError):
     """A grammar or schema cannot be enforced; the text is for a client."""
 
 
-def schema_grammar(schema: Mapping[str, object]) -> str:
+def convert_schema(schema: Mapping[str, object]) -> str:
     """The grammar of JSON that matches *schema*. Raises `BadGrammar`.
 
     A ``$ref`` may point to ``#/$defs/…``. The compiler reports keywords that it cannot enforce.
@@ -99,9 +99,9 @@ def _limit_inside(value: object) -> object:
     return limit_digits(value) if isinstance(value, Mapping) else value
 
 
-def object_grammar() -> str:
+def make_object_grammar() -> str:
     """The grammar of any JSON object."""
-    return schema_grammar({"type": "object"})
+    return convert_schema({"type": "object"})
 
 
 def check_schema(schema: Mapping[str, object]) -> None:
@@ -172,7 +172,7 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _LITERAL: Final = '"\\[]-^'
 
 
-def gbnf_grammar(text: str) -> str:
+def translate_gbnf(text: str) -> str:
     """Convert a GBNF grammar with the rule ``root``. Raises `BadGrammar`.
 
     Every terminal becomes single characters, so that no longest match decides where one ends.

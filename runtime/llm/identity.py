@@ -24,7 +24,7 @@ _LAST_CONTROL: Final = 0xA0
 def client_id(user_agent: str | None) -> str:
     """The client of a request: its User-Agent without control characters, at most 256 characters.
 
-    Used for the rate limit, the metrics and, through `header_safe`, the header ``X-Client-Id``.
+    Used for the rate limit, the metrics and, through `escape_header`, the header ``X-Client-Id``.
     """
     clean = _clean(user_agent or "")[:CLIENT_LENGTH]
     return clean if clean.strip() else ANONYMOUS
@@ -62,7 +62,7 @@ def parse_tenant(text: str) -> str | None:
     return f"{folded[: TENANT_LENGTH - _DIGEST_LENGTH - 1]}~{digest}"
 
 
-def header_safe(name: str) -> str:
+def escape_header(name: str) -> str:
     """A name as a header value: ASCII unchanged, other characters as percent-encoded UTF-8.
 
     If anything is encoded, ``%`` is encoded too, so that decoding restores the name.

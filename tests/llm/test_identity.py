@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.identity import client_id, header_safe, tenant_id
+from runtime.llm.identity import client_id, escape_header, tenant_id
 
 ANY = st.text(st.characters())  # lone surrogates included: so undecodable header bytes arrive
 
@@ -88,11 +88,11 @@ def test_tenant_names_are_bounded_clean_and_stable(chosen: str, agent: str) -> N
 @given(ANY)
 def test_a_header_value_is_printable_ascii_and_can_be_read_back(name: str) -> None:
     client = client_id(name)
-    value = header_safe(client)
+    value = escape_header(client)
 
     assert value.isascii()
     assert value.isprintable()
-    assert header_safe(value) == value
+    assert escape_header(value) == value
     assert client == (value if client.isascii() else unquote(value))
 
 

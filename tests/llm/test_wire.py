@@ -9,8 +9,8 @@ from runtime.llm.api.wire import (
     Chunk,
     ChunkChoice,
     Delta,
-    error_frame,
-    usage_of,
+    make_error_frame,
+    make_usage,
 )
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
 from runtime.llm.inference import Outcome, Turn
@@ -76,7 +76,7 @@ def test_other_things_are_no_numbers(value: str) -> None:
     ],
 )
 def test_what_was_not_counted_is_no_usage_of_zeros(outcome: Outcome) -> None:
-    assert usage_of(outcome) is None
+    assert make_usage(outcome) is None
 
 
 # --- frames
@@ -127,7 +127,7 @@ def test_any_text_stays_one_line_and_comes_back_as_it_was(text: str) -> None:
 def test_an_error_frame_carries_the_error_of_the_envelope(
     error: ApiError, expected: dict[str, object]
 ) -> None:
-    sent = parsed(error_frame(error))
+    sent = parsed(make_error_frame(error))
     assert set(sent) == {"error"}
     found = sent["error"]
     assert isinstance(found, dict)

@@ -14,7 +14,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from runtime.llm.api.effects import HEADER
-from runtime.llm.api.wire import DONE, error_frame
+from runtime.llm.api.wire import DONE, make_error_frame
 from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket, limit_waits
 from runtime.llm.errors import (
     EngineFailed,
@@ -28,7 +28,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.identity import client_id, header_safe, identify_client
+from runtime.llm.identity import client_id, escape_header, identify_client
 from runtime.llm.inference import (
     ChatCall,
     Content,
@@ -100,7 +100,7 @@ async def take_token(request: web.Request) -> None:
         service.count_rejection("rate")
         raise RateLimited(
             "this client sends too many requests; try again later",
-            headers={"Retry-After": str(wait), "X-RateLimit-Client": header_safe(client)},
+            headers={"Retry-After": str(wait), "X-RateLimit-Client": escape_header(client)},
         )
 
 
@@ -217,7 +217,7 @@ async def answer(
         service.admission.finish(ticket, State.CANCELLED)
         raise
     except ApiError as error:
-        service.admission.finish(ticket, state_after(error))
+        service.admission.finish(ticket, choose_final_state(error))
         raise
     finally:
         service.admission.finish(ticket, State.ERRORED)  # no effect if it is already finished
@@ -242,7 +242,7 @@ async def admit(request: web.Request, model: str) -> Ticket:
     return ticket
 
 
-def usual_sampling(settings: LlmSettings) -> Sampling:
+def make_sampling(settings: LlmSettings) -> Sampling:
     """The sampling of a request without sampling fields, with a random seed."""
     return Sampling(
         temperature=settings.temperature,
@@ -252,7 +252,7 @@ def usual_sampling(settings: LlmSettings) -> Sampling:
     )
 
 
-def choices_of(call: ChatCall, count: int) -> list[ChatCall]:
+def repeat_call(call: ChatCall, count: int) -> list[ChatCall]:
     """*count* copies of the call, each with its own seed; only the first may have a session."""
     first = call.sampling
     return [call] + [
@@ -261,7 +261,7 @@ def choices_of(call: ChatCall, count: int) -> list[ChatCall]:
     ]
 
 
-def state_after(error: ApiError) -> State:
+def choose_final_state(error: ApiError) -> State:
     """The final state of a request that ended with *error*; a deliberate stop is no failure."""
     return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
 
@@ -300,8 +300,8 @@ async def _stream(
                     replies = await _run(service, ticket, calls, await preparing, form, stream)
                     await stream.send(form.finish(replies))
             except ApiError as error:
-                service.admission.finish(ticket, state_after(error))
-                await stream.send(error_frame(error))
+                service.admission.finish(ticket, choose_final_state(error))
+                await stream.send(make_error_frame(error))
             await stream.send(DONE)
         return stream.response
     finally:
@@ -339,13 +339,13 @@ async def _run(
         if number == len(calls) - 1:
             ticket.chunks = ticket.chunks or 1
             service.admission.finish(ticket, State.COMPLETED)
-            service.count(ticket, total_of(replies, form.choices))
+            service.count(ticket, sum_outcomes(replies, form.choices))
         if stream is not None:
             await stream.send(form.end(reply))
     return replies
 
 
-def total_of(replies: Sequence[Reply], choices: int = 1) -> Outcome:
+def sum_outcomes(replies: Sequence[Reply], choices: int = 1) -> Outcome:
     """The total cost of the replies; a prompt shared by several *choices* counts once."""
     outcomes = [reply.outcome for reply in replies]
     prompts = outcomes[::choices]

@@ -13,10 +13,10 @@ from runtime.llm.api.calls import (
     Reply,
     admit,
     answer,
-    choices_of,
+    make_sampling,
+    repeat_call,
+    sum_outcomes,
     take_token,
-    total_of,
-    usual_sampling,
 )
 from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
@@ -36,9 +36,9 @@ from runtime.llm.api.wire import (
     Timings,
     check_length,
     check_turns,
+    choose_finish,
     convert_tokens,
-    finish_of,
-    usage_of,
+    make_usage,
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
@@ -76,7 +76,7 @@ async def chat_completions(
     """Answer a conversation, as one JSON object or as Server-Sent Events."""
     service = request.app[SERVICE]
     check_turns(body.turns(), service.settings.max_prompt_chars)
-    calls = calls_of(body, service, request.headers)
+    calls = make_calls(body, service, request.headers)
     ticket = await admit(request, calls[0].model)
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
     form = ChatForm(
@@ -111,7 +111,7 @@ class ChatForm:
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """Return a frame for each event that the piece adds."""
-        deltas = [delta_of(event) for event in reply.news]
+        deltas = [make_delta(event) for event in reply.news]
         if not piece.tokens:
             return b"".join(self._delta(reply, delta) for delta in deltas)
         *others, last = deltas or [Delta(content="")]
@@ -121,27 +121,27 @@ class ChatForm:
 
     def end(self, reply: Reply) -> bytes:
         """Return the frame with the finish reason."""
-        frames = [self._delta(reply, delta_of(event)) for event in reply.news]
+        frames = [self._delta(reply, make_delta(event)) for event in reply.news]
         finish, truncated = self._finish(reply)
         frames.append(self._delta(reply, Delta(), finish=finish, truncated=truncated))
         return b"".join(frames)
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """Return the frame with the usage if the client requested it."""
-        usage = usage_of(total_of(replies, self.choices))
+        usage = make_usage(sum_outcomes(replies, self.choices))
         return self._frame(usage=usage) if self._with_usage and usage is not None else b""
 
     def whole(self, replies: Sequence[Reply]) -> ChatCompletion:
         """Return the completion as one object."""
-        total = total_of(replies, self.choices)
+        total = sum_outcomes(replies, self.choices)
         return ChatCompletion(
             id=self._chunk.id,
             created=self._chunk.created,
             model=self._chunk.model,
             choices=[self._choice(reply) for reply in replies],
-            usage=usage_of(total),
+            usage=make_usage(total),
             system_fingerprint=fingerprint(replies[0].source),
-            timings=timings_of(self._ticket, replies[0].load_ms, total),
+            timings=make_timings(self._ticket, replies[0].load_ms, total),
         )
 
     def _delta(
@@ -189,11 +189,11 @@ class ChatForm:
         )
 
     def _finish(self, reply: Reply) -> tuple[ChatFinish, bool]:
-        finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
+        finish, truncated = choose_finish(reply.outcome, report_length=self._report_length)
         return "tool_calls" if reply.calls and not truncated else finish, truncated
 
 
-def delta_of(event: Event) -> Delta:
+def make_delta(event: Event) -> Delta:
     """The delta that adds an event to the message."""
     match event:
         case Content(text):
@@ -209,7 +209,7 @@ def delta_of(event: Event) -> Delta:
             return Delta(tool_calls=[call])
 
 
-def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> list[ChatCall]:
+def make_calls(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> list[ChatCall]:
     """A call for each requested reply, with every default filled in."""
     settings = service.settings
     owner = ""
@@ -225,7 +225,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         model=model,
         turns=body.turns(),
         sampling=replace(
-            body.sampling(usual_sampling(settings)),
+            body.sampling(make_sampling(settings)),
             logprobs=body.alternatives(),
             grammar=body.write_grammar(),
         ),
@@ -240,10 +240,10 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         template_options=options,
         explicit=body.dump_explicit_fields(),
     )
-    return choices_of(call, body.n or 1)
+    return repeat_call(call, body.n or 1)
 
 
-def timings_of(ticket: Ticket, load_ms: float, outcome: Outcome) -> Timings:
+def make_timings(ticket: Ticket, load_ms: float, outcome: Outcome) -> Timings:
     """Durations of an answer's phases."""
     waited = (ticket.started or ticket.entered) - ticket.entered
     prompt, first = outcome.prompt_tokens, ticket.first_token_ms

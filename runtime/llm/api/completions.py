@@ -14,10 +14,10 @@ from runtime.llm.api.calls import (
     Reply,
     admit,
     answer,
-    choices_of,
+    make_sampling,
+    repeat_call,
+    sum_outcomes,
     take_token,
-    total_of,
-    usual_sampling,
 )
 from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
@@ -27,7 +27,7 @@ from runtime.llm.api.wire import (
     Tokens,
     Usage,
     check_length,
-    usage_of,
+    make_usage,
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.inference import ChatCall, Piece, TokenLogprob, Turn
@@ -88,7 +88,7 @@ class TextLogprobs(Wire):
     text_offset: list[int]
 
 
-def logprobs_of(tokens: Sequence[TokenLogprob], offset: int) -> TextLogprobs | None:
+def make_logprobs(tokens: Sequence[TokenLogprob], offset: int) -> TextLogprobs | None:
     """The probabilities of tokens that begin *offset* characters into the text."""
     if not tokens:
         return None
@@ -144,11 +144,11 @@ async def complete(
     settings = request.app[SERVICE].settings
     prompts, choices = body.prompts(), body.n or 1
     check_length(prompts, settings.max_prompt_chars, "prompt")
-    usual = replace(body.sampling(usual_sampling(settings)), logprobs=body.logprobs)
+    usual = replace(body.sampling(make_sampling(settings)), logprobs=body.logprobs)
     calls = [
         call
         for prompt in prompts
-        for call in choices_of(
+        for call in repeat_call(
             ChatCall(
                 model=body.model_in(settings),
                 turns=[Turn("user", prompt)],  # for a system model that can only chat
@@ -193,7 +193,7 @@ class TextForm:
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """Return a frame with the piece's text."""
         offset = len(self._prompt(reply)) + reply.chars - len(piece.text)
-        logprobs = logprobs_of(piece.tokens, offset)
+        logprobs = make_logprobs(piece.tokens, offset)
         return self._add(TextChoice(index=reply.number, text=piece.text, logprobs=logprobs))
 
     def end(self, reply: Reply) -> bytes:
@@ -203,7 +203,7 @@ class TextForm:
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """Return the frame with the usage if the client requested it."""
-        usage = usage_of(total_of(replies, self.choices))
+        usage = make_usage(sum_outcomes(replies, self.choices))
         return self._frame(usage=usage) if self._with_usage and usage is not None else b""
 
     def whole(self, replies: Sequence[Reply]) -> Completion:
@@ -212,7 +212,7 @@ class TextForm:
             TextChoice(
                 index=reply.number,
                 text=self._prompt(reply) + reply.text,
-                logprobs=logprobs_of(reply.tokens, len(self._prompt(reply))),
+                logprobs=make_logprobs(reply.tokens, len(self._prompt(reply))),
                 finish_reason=_finish(reply),
             )
             for reply in replies
@@ -220,7 +220,7 @@ class TextForm:
         return self._empty.model_copy(
             update={
                 "choices": choices,
-                "usage": usage_of(total_of(replies, self.choices)),
+                "usage": make_usage(sum_outcomes(replies, self.choices)),
                 "system_fingerprint": fingerprint(replies[0].source),
             }
         )

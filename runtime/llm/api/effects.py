@@ -43,7 +43,7 @@ class Effects:
 EFFECTS: Final = web.RequestKey("effects", Effects)
 
 
-def effects_of(settings: LlmSettings) -> Effects:
+def make_effects(settings: LlmSettings) -> Effects:
     """The features that *settings* honor, with no ignored fields yet."""
     features: tuple[Feature, ...] = get_args(Feature)
     return Effects([feature for feature in features if settings.honors(feature)])
@@ -51,7 +51,7 @@ def effects_of(settings: LlmSettings) -> Effects:
 
 def watch_effects(request: web.Request) -> Effects:
     """Attach a new `Effects` to the request, for the header of its answer."""
-    request[EFFECTS] = effects = effects_of(request.app[SERVICE].settings)
+    request[EFFECTS] = effects = make_effects(request.app[SERVICE].settings)
     return effects
 
 

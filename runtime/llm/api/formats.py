@@ -7,9 +7,9 @@ from pydantic import Discriminator, Field, StrictBool, StrictStr, Tag
 from runtime.llm.grammar import (
     BadGrammar,
     close_object,
-    gbnf_grammar,
-    object_grammar,
-    schema_grammar,
+    convert_schema,
+    make_object_grammar,
+    translate_gbnf,
 )
 from runtime.web.errors import BadField
 from runtime.web.wire import Wire
@@ -69,7 +69,7 @@ TextOutput = Annotated[_Any | Annotated[FlatSchemaFormat, Tag("json_schema")], _
 """``text.format`` of a response."""
 
 
-def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
+def convert_format(form: ResponseFormat | TextOutput | None, field: str) -> str:
     """The grammar that enforces *form*; empty for any text.
 
     Raises `BadField`, which names *field*, for a schema that cannot be enforced.
@@ -77,10 +77,10 @@ def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
     if form is None or isinstance(form, TextFormat):
         return ""
     if isinstance(form, ObjectFormat):
-        return object_grammar()
+        return make_object_grammar()
     named = form.json_schema if isinstance(form, SchemaFormat) else form
     try:
-        return schema_grammar(close_object(named.schema_))
+        return convert_schema(close_object(named.schema_))
     except BadGrammar as error:
         raise BadField(f"{field}: {error}", param=field) from error
 
@@ -88,6 +88,6 @@ def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
 def convert_gbnf(text: str | None) -> str:
     """The grammar in a client's GBNF text; empty for None. Raises `BadField`."""
     try:
-        return gbnf_grammar(text) if text else ""
+        return translate_gbnf(text) if text else ""
     except BadGrammar as error:
         raise BadField(f"grammar: {error}", param="grammar") from error

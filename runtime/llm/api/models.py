@@ -8,7 +8,7 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.engine.pool import model_budget
+from runtime.llm.engine.pool import choose_budget
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.models.catalog import Entry
@@ -145,7 +145,7 @@ def _local_entry(service: Service, entry: Entry) -> ModelEntry:
         owned_by="local",
         meta=ModelMeta(
             **vars(meta) | {"note": meta.note or _note(entry.path)},
-            n_ctx=model_budget(entry, meta.n_ctx_train or 0, service.settings.default_context)
+            n_ctx=choose_budget(entry, meta.n_ctx_train or 0, service.settings.default_context)
             if meta.kind == "chat"
             else None,
             loaded=service.pool.is_loaded(entry.id),

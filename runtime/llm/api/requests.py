@@ -65,11 +65,11 @@ class EnginesUnloaded(Wire):
 async def list_requests(request: web.Request) -> RequestList:
     """List running and waiting requests, and the last 50."""
     admission = request.app[SERVICE].admission
-    unfinished = [record_of(ticket) for ticket in admission.unfinished]
+    unfinished = [make_record(ticket) for ticket in admission.unfinished]
     return RequestList(
         running=[record for record in unfinished if record.state == "running"],
         waiting=[record for record in unfinished if record.state == "queued"],
-        last=[record_of(ticket) for ticket in admission.history],
+        last=[make_record(ticket) for ticket in admission.history],
     )
 
 
@@ -91,7 +91,7 @@ async def unload_engines(request: web.Request) -> EnginesUnloaded:
     return EnginesUnloaded(unloaded=pool.unload_idle(0.0))
 
 
-def record_of(ticket: Ticket) -> RequestRecord:
+def make_record(ticket: Ticket) -> RequestRecord:
     """The current record of a request."""
     now = time.monotonic()
     ended = ticket.ended if ticket.ended is not None else now

@@ -21,12 +21,12 @@ from runtime.llm.api.calls import (
     Reply,
     admit,
     answer,
-    total_of,
-    usual_sampling,
+    make_sampling,
+    sum_outcomes,
 )
 from runtime.llm.api.completions import begin
 from runtime.llm.api.effects import Effects, Under, watch_effects
-from runtime.llm.api.formats import TextOutput, grammar_of
+from runtime.llm.api.formats import TextOutput, convert_format
 from runtime.llm.api.wire import (
     MAX_MESSAGES,
     MAX_NAME,
@@ -354,7 +354,7 @@ class ResponseEvent(Wire):
 _BLANK: Final = ResponseEvent(type="", sequence_number=0)
 
 
-def event_of(kind: str, **fields: object) -> ResponseEvent:
+def make_event(kind: str, **fields: object) -> ResponseEvent:
     """A frame without its number."""
     return _BLANK.model_copy(update={"type": kind, **fields})
 
@@ -376,12 +376,12 @@ async def respond(
     turns = body.turns()
     check_turns(turns, settings.max_prompt_chars)
     tools, must_call = body.offer(settings.max_prompt_chars)
-    grammar = grammar_of(body.text.format if body.text else None, "text.format")
+    grammar = convert_format(body.text.format if body.text else None, "text.format")
     call = ChatCall(
         model=body.model_in(settings),
         turns=turns,
         sampling=replace(
-            body.sampling(usual_sampling(settings)), grammar=grammar, logprobs=body.alternatives()
+            body.sampling(make_sampling(settings)), grammar=grammar, logprobs=body.alternatives()
         ),
         max_completion_tokens=body.max_output_tokens,
         stop=body.stops(),
@@ -441,7 +441,7 @@ class Output:
             yield self._report(kind, content_index=0, text=part.text, logprobs=part.logprobs)
             yield self._report("response.content_part.done", content_index=0, part=part)
         self._update(status=status)
-        yield event_of(
+        yield make_event(
             "response.output_item.done", output_index=len(self.items) - 1, item=self.items[-1]
         )
 
@@ -480,14 +480,14 @@ class Output:
         index = len(self.items)
         empty = OutputItem(id=f"{prefix}_{self._number}_{index}", type=kind, status="in_progress")
         self.items.append(empty.model_copy(update=fields))
-        yield event_of("response.output_item.added", output_index=index, item=self.items[-1])
+        yield make_event("response.output_item.added", output_index=index, item=self.items[-1])
 
     def _update(self, **fields: object) -> None:
         self.items[-1] = self.items[-1].model_copy(update=fields)
 
     def _report(self, kind: str, **fields: object) -> ResponseEvent:
         index = len(self.items) - 1
-        return event_of(kind, item_id=self.items[-1].id, output_index=index, **fields)
+        return make_event(kind, item_id=self.items[-1].id, output_index=index, **fields)
 
 
 class ResponseForm:
@@ -518,7 +518,7 @@ class ResponseForm:
     def begin(self, reply: Reply) -> bytes:
         """Return the frames that announce the response."""
         kinds = ("response.created", "response.in_progress")
-        return self._frames(event_of(kind, response=self._empty) for kind in kinds)
+        return self._frames(make_event(kind, response=self._empty) for kind in kinds)
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """Return the frames for the events that the piece adds."""
@@ -531,7 +531,7 @@ class ResponseForm:
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """Return the frame with the whole response."""
         response = self._response(replies)
-        return self._frames([event_of(f"response.{response.status}", response=response)])
+        return self._frames([make_event(f"response.{response.status}", response=response)])
 
     def whole(self, replies: Sequence[Reply]) -> ResponseObject:
         """Return the response as one object."""
@@ -546,7 +546,7 @@ class ResponseForm:
             update={
                 "status": status,
                 "output": self._output.items,
-                "usage": response_usage(total_of(replies)),
+                "usage": make_response_usage(sum_outcomes(replies)),
                 "incomplete_details": Incomplete() if status == "incomplete" else None,
             }
         )
@@ -564,7 +564,7 @@ def _status(reply: Reply) -> Literal["completed", "incomplete"]:
     return "incomplete" if reply.outcome.finish == "length" else "completed"
 
 
-def response_usage(outcome: Outcome) -> ResponseUsage | None:
+def make_response_usage(outcome: Outcome) -> ResponseUsage | None:
     """The usage of a finished reply; None if the provider does not count tokens."""
     prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
     if prompt is None or completion is None:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from runtime.llm.documents.document import StoreFailed
 from runtime.llm.errors import ApiFailure
-from runtime.llm.identity import header_safe, is_plain_text, parse_tenant, tenant_id
+from runtime.llm.identity import escape_header, is_plain_text, parse_tenant, tenant_id
 from runtime.llm.service import SERVICE, Service
 from runtime.web.errors import BadRequest, Forbidden
 from runtime.web.routes import Routes
@@ -51,7 +51,7 @@ async def touch(request: web.Request) -> None:
 async def sign(request: web.Request, response: web.StreamResponse) -> None:
     """Report the tenant in a header, on errors too."""
     if (tenant := request.get(TENANT)) is not None:
-        response.headers["X-Tenant-Id"] = header_safe(tenant)
+        response.headers["X-Tenant-Id"] = escape_header(tenant)
 
 
 class TenantRecord(Wire):

@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from runtime.llm.api.effects import Effects, Under, Watched
-from runtime.llm.api.formats import Grammar, ResponseFormat, convert_gbnf, grammar_of
-from runtime.llm.errors import error_object
+from runtime.llm.api.formats import Grammar, ResponseFormat, convert_format, convert_gbnf
+from runtime.llm.errors import make_error_object
 from runtime.llm.inference import (
     Finish,
     Outcome,
@@ -396,7 +396,7 @@ class ChatRequest(SamplingFields):
     def write_grammar(self) -> str:
         """The grammar that the reply must match; empty: any text. Raises `BadField`."""
         own = convert_gbnf(self.grammar)
-        of_format = grammar_of(self.response_format, "response_format")
+        of_format = convert_format(self.response_format, "response_format")
         if own and of_format:
             raise BadField("grammar: cannot be combined with response_format", param="grammar")
         return own or of_format
@@ -590,9 +590,9 @@ DONE: Final = b"data: [DONE]\n\n"
 """The last frame of every stream."""
 
 
-def error_frame(error: ApiError) -> bytes:
+def make_error_frame(error: ApiError) -> bytes:
     """The frame that reports a failure after the stream began; only `DONE` follows it."""
-    body = error_object(error)
+    body = make_error_object(error)
     if "Retry-After" in error.headers:  # the headers of the answer have been sent
         body["retry_after"] = int(error.headers["Retry-After"])
     return frame(orjson.dumps({"error": body}))
@@ -624,7 +624,7 @@ def check_length(texts: Sequence[str], max_chars: int, field: str) -> None:
         raise TooLarge(f"the {field} together have more than {max_chars} characters", param=field)
 
 
-def usage_of(outcome: Outcome) -> Usage | None:
+def make_usage(outcome: Outcome) -> Usage | None:
     """The usage of a finished reply; None if the provider does not count tokens."""
     prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
     if prompt is None or completion is None:
@@ -637,7 +637,7 @@ def usage_of(outcome: Outcome) -> Usage | None:
     )
 
 
-def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
+def choose_finish(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
     """The finish reason for the client, and whether a budget cut the text.
 
     A cut is reported as ``stop`` with a mark unless *report_length* is set.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from runtime.llm.engine.pool import Engine, Pool, shutting_down
+from runtime.llm.engine.pool import Engine, Pool, make_shutdown_error
 from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Chunks, Embed, Embedded, Event, Fit, Split
 from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
@@ -211,7 +211,7 @@ class Embedder:
     @contextlib.asynccontextmanager
     async def _lease(self, entry: Entry) -> AsyncIterator[_Lease]:
         if self._closed:
-            raise shutting_down()
+            raise make_shutdown_error()
         lease = _Lease(self._pool, entry, await self._pool.acquire_encoder(entry))
         try:
             yield lease
@@ -243,7 +243,7 @@ class Embedder:
             if ending or not engine.worker.alive:
                 self._turn.release()
                 if ending:
-                    raise shutting_down()
+                    raise make_shutdown_error()
                 continue
             lease.begun = True
             engine.users += 1  # the request may be cancelled first
@@ -254,7 +254,7 @@ class Embedder:
                 return await asyncio.shield(task)
             except WorkerGone as error:
                 if self._closed:
-                    raise shutting_down() from error
+                    raise make_shutdown_error() from error
                 deaths += 1
                 if deaths == _TRIES:
                     break

@@ -325,7 +325,7 @@ class Pool:
             declared.max_seq,
             declared.dims,
         )
-        key = engine_key(entry.id, None, entry.backend)
+        key = make_engine_key(entry.id, None, entry.backend)
         spec = EngineSpec("embedding", key, entry.fingerprint, load, 0)
         reason = entry.fault
         if reason is None and entry.backend != "LOCAL_CPU":
@@ -465,10 +465,10 @@ class Pool:
             raise
         except LocalInitFailed as error:
             if shelf == "chat":
-                key = engine_key(entry.id, max_tokens, entry.backend)
+                key = make_engine_key(entry.id, max_tokens, entry.backend)
                 self.failures.appendleft(self._attempt(key, entry, began, f"failed: {error}"))
             raise
-        budget = model_budget(entry, header.context_length, self._settings.default_context)
+        budget = choose_budget(entry, header.context_length, self._settings.default_context)
         limit = None if max_tokens is None else min(max_tokens, budget)
         layers = entry.declared.n_gpu_layers
         declared = -1 if layers is None else layers
@@ -479,7 +479,7 @@ class Pool:
             entry.declared.chat_template or "",
             self._settings.parallel if shelf == "chat" else 1,
         )
-        key = engine_key(entry.id, limit, entry.backend)
+        key = make_engine_key(entry.id, limit, entry.backend)
         template = load.template or header.chat_template
         form = detect_format(template) if template else None
         return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget, form)
@@ -503,7 +503,7 @@ class Pool:
 
     async def _acquire(self, spec: EngineSpec, entry: Entry, number: int) -> Engine:
         if self.closed:
-            raise shutting_down()
+            raise make_shutdown_error()
         if (engine := self._find_loaded(spec)) is not None:
             return engine
         task = self._own(self._load(spec, entry, number))
@@ -514,7 +514,7 @@ class Pool:
         except asyncio.CancelledError:
             caller = asyncio.current_task()
             if task.cancelled() and (caller is None or not caller.cancelling()):
-                raise shutting_down() from None
+                raise make_shutdown_error() from None
             task.add_done_callback(self._release_unused)
             raise
 
@@ -580,7 +580,7 @@ class Pool:
                 model = await self._open(spec, entry.id, context)
         except (WorkerFailed, OSError, TimeoutError) as error:
             no_room = isinstance(error, ShortOfMemory)
-            text = failure_text(error) + (self._describe_in_use() if no_room else "")
+            text = explain_failure(error) + (self._describe_in_use() if no_room else "")
             failure = self._failure(spec, entry, began, text, no_room=no_room)
             lasting = spec.shelf == "embedding" and type(error) is WorkerFailed
             until = self._clock() + (REFUSED_S if lasting else 0.0)
@@ -645,7 +645,7 @@ class Pool:
             return
         session_bytes = self._settings.session_bytes if spec.shelf == "chat" else 0
         loaded, kept = model.loaded, self._settings.session_cache_size + OTHERS
-        cells = cells_for(spec.budget, loaded.kv_bytes_per_token, session_bytes, loaded.parallel)
+        cells = count_cells(spec.budget, loaded.kv_bytes_per_token, session_bytes, loaded.parallel)
         try:
             await model.worker.ask(Open(context, spec.budget, cells, kept), Ok, COMPUTE_S)
         except BaseException:
@@ -763,12 +763,12 @@ def _read_header(entry: Entry) -> gguf.Header:
     return header if isinstance(header, gguf.Header) else gguf.read(entry.path)
 
 
-def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
+def make_engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
     """The key of an engine as shown by ``/health``."""
     return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
 
 
-def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel: int = 1) -> int:
+def count_cells(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel: int = 1) -> int:
     """Cells of a KV pool: one budget for each reply, and one for all cached conversations.
 
     The byte limit may leave less than that for further replies, which then wait for cells.
@@ -779,7 +779,7 @@ def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel
     return -(-(budget + extra) // CELL_STEP) * CELL_STEP
 
 
-def model_budget(entry: Entry, trained: int, default_context: int) -> int:
+def choose_budget(entry: Entry, trained: int, default_context: int) -> int:
     """Token budget of a model if the request does not set a smaller one.
 
     *trained* is the context that it was trained with; 0: unknown.
@@ -789,7 +789,7 @@ def model_budget(entry: Entry, trained: int, default_context: int) -> int:
     return min(trained, default_context) if trained else default_context
 
 
-def failure_text(error: BaseException) -> str:
+def explain_failure(error: BaseException) -> str:
     """Why an engine could not be loaded, as text for a client without paths and class names."""
     match error:
         case TimeoutError():
@@ -800,6 +800,6 @@ def failure_text(error: BaseException) -> str:
             return str(error)
 
 
-def shutting_down() -> ShuttingDown:
+def make_shutdown_error() -> ShuttingDown:
     """The error of requests that end because the server stops."""
     return ShuttingDown("the server is shutting down", headers={"Retry-After": "5"})

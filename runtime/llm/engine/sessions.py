@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 from runtime.llm.engine.protocol import Ended
 
-SEPARATOR = "\x1f"
 OTHERS: Final = 8
 """Cached conversations without a session: the expected number of concurrent clients."""
 
 
 def name_conversation(owner: str, session_id: str, engine_key: str) -> str:
     """Name a session, distinct for each owner and engine."""
-    return SEPARATOR.join((engine_key, owner, session_id))
+    return "\x1f".join((engine_key, owner, session_id))
 
 
 class _Cached(NamedTuple):

@@ -355,9 +355,9 @@ def _parse_retry_after(header: str | None) -> float:
     return min(max(seconds, 0.1), _BUSY_MAX_S) if math.isfinite(seconds) else _BUSY_S
 
 
-def error_text(body: object) -> str:
+def read_error_text(body: object) -> str:
     """The text of a daemon's error: ``{"error": {"message"}}``, ``{"error": "…"}`` or a text."""
-    part = error_part(body)
+    part = read_error_part(body)
     if isinstance(part, dict):
         part = part.get("message", part.get("detail"))
     return part if isinstance(part, str) else ""
@@ -374,19 +374,19 @@ def is_busy(status: int, body: object, *, has_retry_after: bool) -> bool:
     """Whether a later retry is worthwhile."""
     if status == 429:
         return True
-    kind = member(error_part(body), "type")
-    words = f"{error_text(body)} {kind}"
+    kind = member(read_error_part(body), "type")
+    words = f"{read_error_text(body)} {kind}"
     return status == 503 and (has_retry_after or _BUSY_WORDS.search(words) is not None)
 
 
-def error_part(body: object) -> object:
+def read_error_part(body: object) -> object:
     """The value under ``error``, or the whole body."""
     return body.get("error", body) if isinstance(body, dict) else body
 
 
-def prompt_too_long(body: object) -> PromptTooLong | None:
+def detect_long_prompt(body: object) -> PromptTooLong | None:
     """The error for a prompt that exceeds the model's budget, if *body* reports one."""
-    part = error_part(body)
+    part = read_error_part(body)
     if member(part, "type") != "exceed_context_size_error":
         return None
     tokens, budget = count(member(part, "n_prompt_tokens")), count(member(part, "n_ctx"))

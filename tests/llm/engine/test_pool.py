@@ -15,7 +15,7 @@ import pytest
 from runtime.llm.engine.pool import (
     Engine,
     Pool,
-    model_budget,
+    choose_budget,
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
@@ -104,7 +104,7 @@ def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
 ) -> None:
     entry = Rig(models).entry("recall")
     told = replace(entry, declared=Declaration(context_tokens=declared))
-    assert model_budget(told, trained, default) == budget
+    assert choose_budget(told, trained, default) == budget
 
 
 async def test_a_load_logs_how_it_will_compute(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from runtime.llm.engine.protocol import Drop, Failed, Prepared, Run
-from runtime.llm.grammar import BadGrammar, gbnf_grammar, object_grammar, schema_grammar
+from runtime.llm.grammar import BadGrammar, convert_schema, make_object_grammar, translate_gbnf
 from runtime.llm.inference import Sampling
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Reply, Worker, engine
@@ -147,7 +147,7 @@ SCHEMAS: Final = st.recursive(LEAVES, branches, max_leaves=6).map(without_defini
 def test_whatever_the_dice_say_the_reply_is_valid_json_of_its_schema(
     babbler: Worker, schema: dict[str, object], seed: int
 ) -> None:
-    reply = say(babbler, schema_grammar(schema), seed)
+    reply = say(babbler, convert_schema(schema), seed)
     assume(reply.ended.finish != "length")
     assert reply.ended.finish == "stop", reply.ended.reason
     value = orjson.loads(reply.text)
@@ -192,7 +192,7 @@ def test_a_schema_with_definitions_titles_and_defaults_is_held(babbler: Worker) 
     schema = json.loads(json.dumps(MODEL_SCHEMA))
     schema["$defs"]["Corner"]["additionalProperties"] = False
     for seed in range(10):
-        reply = say(babbler, schema_grammar(schema), seed)
+        reply = say(babbler, convert_schema(schema), seed)
         jsonschema.validate(orjson.loads(reply.text), schema)
 
 
@@ -209,7 +209,7 @@ def test_a_schema_with_definitions_titles_and_defaults_is_held(babbler: Worker) 
 def test_the_digits_of_a_number_have_an_end(babbler: Worker, schema: dict[str, object]) -> None:
     listed = {"type": "array", "items": schema, "minItems": 2, "maxItems": 2}
     for seed in range(30):
-        reply = say(babbler, schema_grammar(listed), seed)
+        reply = say(babbler, convert_schema(listed), seed)
         assert reply.ended.finish == "stop"
         assert not re.search(r"[0-9]{17}|\.[0-9]{11}", reply.text)
         jsonschema.validate(orjson.loads(reply.text), listed)
@@ -220,14 +220,14 @@ def test_what_a_schema_says_of_a_number_is_kept(babbler: Worker) -> None:
     fine = {"type": "number", "minimum": 1e-12, "maximum": 5e-12}
     listed = {"enum": [10**17, 3]}
     for schema in (long, fine, {**listed, "type": "integer"}, {"const": {"type": "integer"}}):
-        reply = say(babbler, schema_grammar(schema))
+        reply = say(babbler, convert_schema(schema))
         jsonschema.validate(json.loads(reply.text), schema)
 
 
 def test_any_object_is_an_object(babbler: Worker) -> None:
     ended = 0
     for seed in range(12):
-        reply = say(babbler, object_grammar(), seed)
+        reply = say(babbler, make_object_grammar(), seed)
         assert reply.text.startswith("{")
         if reply.ended.finish == "stop":
             assert isinstance(json.loads(reply.text), dict)
@@ -236,7 +236,7 @@ def test_any_object_is_an_object(babbler: Worker) -> None:
 
 
 def test_the_grammar_holds_behind_its_trigger_only(babbler: Worker) -> None:
-    grammar = schema_grammar({"const": "yes"})
+    grammar = convert_schema({"const": "yes"})
     texts = [say(babbler, grammar, seed, trigger="a").text for seed in range(6)]
     held = [text for text in texts if "a" in text]
     assert held
@@ -245,7 +245,7 @@ def test_the_grammar_holds_behind_its_trigger_only(babbler: Worker) -> None:
 
 
 def test_a_grammar_is_held_at_temperature_zero_and_with_penalties_too(babbler: Worker) -> None:
-    grammar = schema_grammar({"type": "array", "items": {"const": "no"}, "minItems": 9})
+    grammar = convert_schema({"type": "array", "items": {"const": "no"}, "minItems": 9})
     for sampling in (
         Sampling(0.0, 0, 1.0, 0, grammar=grammar),
         replace(HOT, grammar=grammar, frequency_penalty=2.0, presence_penalty=2.0, min_p=0.2),
@@ -256,7 +256,7 @@ def test_a_grammar_is_held_at_temperature_zero_and_with_penalties_too(babbler: W
 
 
 def test_the_probabilities_are_those_before_the_grammar(babbler: Worker) -> None:
-    grammar = schema_grammar({"const": "zzz"})
+    grammar = convert_schema({"const": "zzz"})
     free = babbler.ask(ASK, sampling=replace(HOT, logprobs=3), max_output=1)
     held = babbler.ask(ASK, sampling=replace(HOT, logprobs=3, grammar=grammar), max_output=1)
     (one,) = [token for piece in free.pieces for token in piece.logprobs]
@@ -299,7 +299,7 @@ REFUSED: Final[Mapping[str, tuple[dict[str, object], str]]] = {
 def test_what_cannot_be_held_is_refused_by_its_keyword(babbler: Worker, name: str) -> None:
     schema, keyword = REFUSED[name]
     try:
-        reason = refusal(babbler, schema_grammar(schema))
+        reason = refusal(babbler, convert_schema(schema))
     except BadGrammar as error:
         reason = str(error)
     assert keyword in reason
@@ -307,40 +307,40 @@ def test_what_cannot_be_held_is_refused_by_its_keyword(babbler: Worker, name: st
 
 def test_a_refusal_repeats_nothing_of_the_input(babbler: Worker) -> None:
     for schema in ({"type": "x7secret"}, {"type": "string", "pattern": "(x7secret"}):
-        assert "x7secret" not in refusal(babbler, schema_grammar(schema))
+        assert "x7secret" not in refusal(babbler, convert_schema(schema))
 
 
 # --- what wants to do harm: an answer comes, and the worker lives
 
 DEEP: Final = "(" * 40 + '"a"' + ")" * 40
 HOSTILE: Final[Mapping[str, str]] = {
-    "histories without number": gbnf_grammar('root ::= x\nx ::= "a" x "b" | "a" x "c" | "a"'),
-    "ambiguous": gbnf_grammar('root ::= s\ns ::= s s s | s s | "a" |'),
-    "nested stars": gbnf_grammar('root ::= a*\na ::= b*\nb ::= "a"*'),
-    "left recursion": gbnf_grammar('root ::= root "a" | "a"'),
-    "itself": gbnf_grammar("root ::= root"),
-    "repeated repetitions": gbnf_grammar('root ::= (("a"{0,1000}){0,1000}){0,1000}'),
-    "doubling": gbnf_grammar(
+    "histories without number": translate_gbnf('root ::= x\nx ::= "a" x "b" | "a" x "c" | "a"'),
+    "ambiguous": translate_gbnf('root ::= s\ns ::= s s s | s s | "a" |'),
+    "nested stars": translate_gbnf('root ::= a*\na ::= b*\nb ::= "a"*'),
+    "left recursion": translate_gbnf('root ::= root "a" | "a"'),
+    "itself": translate_gbnf("root ::= root"),
+    "repeated repetitions": translate_gbnf('root ::= (("a"{0,1000}){0,1000}){0,1000}'),
+    "doubling": translate_gbnf(
         "\n".join(f"x{at} ::= x{at + 1} x{at + 1}" for at in range(60))
         + '\nx60 ::= "a"\nroot ::= x0'
     ),
-    "a chain": gbnf_grammar(
+    "a chain": translate_gbnf(
         "".join(f"x{at} ::= x{at + 1}\n" for at in range(240)) + 'x240 ::= "a"\nroot ::= x0'
     ),
-    "brackets": gbnf_grammar(f"root ::= {DEEP}"),
-    "a pattern of patterns": schema_grammar(
+    "brackets": translate_gbnf(f"root ::= {DEEP}"),
+    "a pattern of patterns": convert_schema(
         {"type": "string", "pattern": "^((((a{1,1000}){1,1000}){1,1000}){1,1000})$"}
     ),
-    "backtracking": schema_grammar({"type": "string", "pattern": "^((a|aa)+)+$"}),
-    "a long memory": schema_grammar({"type": "string", "pattern": "^(.*a.{20}){3}b$"}),
-    "a long text": schema_grammar({"type": "string", "minLength": 10**9}),
-    "many items": schema_grammar(
+    "backtracking": convert_schema({"type": "string", "pattern": "^((a|aa)+)+$"}),
+    "a long memory": convert_schema({"type": "string", "pattern": "^(.*a.{20}){3}b$"}),
+    "a long text": convert_schema({"type": "string", "minLength": 10**9}),
+    "many items": convert_schema(
         {"type": "array", "minItems": 10**6, "items": {"type": "array", "minItems": 10**6}}
     ),
-    "many properties": schema_grammar(
+    "many properties": convert_schema(
         {"type": "object", "properties": {f"p{at}": {"type": "integer"} for at in range(1000)}}
     ),
-    "all of any": schema_grammar(
+    "all of any": convert_schema(
         {
             "allOf": [
                 {
@@ -352,7 +352,7 @@ HOSTILE: Final[Mapping[str, str]] = {
             ]
         }
     ),
-    "a chain of references": schema_grammar(
+    "a chain of references": convert_schema(
         {
             "$ref": "#/$defs/d0",
             "$defs": {
@@ -368,8 +368,8 @@ HOSTILE: Final[Mapping[str, str]] = {
             },
         }
     ),
-    "a schema of itself": schema_grammar({"$ref": "#"}),
-    "fine steps": schema_grammar({"type": "integer", "multipleOf": 19_997}),
+    "a schema of itself": convert_schema({"$ref": "#"}),
+    "fine steps": convert_schema({"type": "integer", "multipleOf": 19_997}),
 }
 
 
@@ -408,5 +408,5 @@ def test_a_hostile_grammar_is_refused_or_followed_and_can_be_stopped(
 def test_every_part_of_the_notation_means_what_it_means_in_llama_cpp(
     babbler: Worker, grammar: str, pattern: str
 ) -> None:
-    texts = {say(babbler, gbnf_grammar(grammar), seed).text for seed in range(8)}
+    texts = {say(babbler, translate_gbnf(grammar), seed).text for seed in range(8)}
     assert [text for text in texts if not re.fullmatch(pattern, text)] == []

@@ -13,7 +13,7 @@ from runtime.llm.errors import (
     BenchmarkMissing,
     JsonObject,
     RichError,
-    error_object,
+    make_error_object,
 )
 from runtime.llm.inference import GREEDY, ChatCall, Turn
 from runtime.llm.models.system.state import CachedProbe, Provider, refusal
@@ -174,5 +174,5 @@ def choose_prompts(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
 def error_body(error: BenchmarkRefused | BenchmarkFailed) -> JsonObject:
     """The body of a benchmark's error answer: the usual object and ``status``."""
     if isinstance(error, BenchmarkRefused):
-        return {"error": error_object(error.cause) | {"status": error.state}}
-    return {"error": error_object(error) | {"status": "available"}}
+        return {"error": make_error_object(error.cause) | {"status": error.state}}
+    return {"error": make_error_object(error) | {"status": "available"}}

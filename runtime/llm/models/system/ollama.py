@@ -11,9 +11,9 @@ from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
     count,
-    error_text,
     member,
     parse_json,
+    read_error_text,
     sanitise,
 )
 from runtime.llm.models.system.openai import OpenAiDaemon
@@ -133,7 +133,9 @@ class Pull:
         except DaemonTrouble as trouble:
             self.failure = "download_failed"
             log.warning(
-                "pull failed: the daemon %s (%s)", trouble.text, sanitise(error_text(trouble.body))
+                "pull failed: the daemon %s (%s)",
+                trouble.text,
+                sanitise(read_error_text(trouble.body)),
             )
         except TimeoutError:
             self.failure = "stalled"

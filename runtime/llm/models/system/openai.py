@@ -18,10 +18,10 @@ from runtime.llm.models.completions import compose_body, read_reply
 from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
-    error_part,
-    error_text,
+    detect_long_prompt,
     member,
-    prompt_too_long,
+    read_error_part,
+    read_error_text,
     sanitise,
 )
 from runtime.llm.models.system.settings import SysmodelSettings
@@ -175,21 +175,21 @@ def as_error(trouble: DaemonTrouble) -> ApiError:
         return SysmodelBackgroundBlocked(
             "the program that hosts the system model is in the background and refused to answer"
         )
-    too_long = prompt_too_long(trouble.body)
+    too_long = detect_long_prompt(trouble.body)
     if too_long is not None:
         return too_long
-    words = sanitise(error_text(trouble.body))
+    words = sanitise(read_error_text(trouble.body))
     text = write_sentence(trouble)
     return SysmodelRuntimeError(f"{text}: {words}" if words else text)
 
 
 def is_background_block(body: object) -> bool:
     """Whether a daemon refused because its host program is in the background (code 30)."""
-    part = error_part(body)
+    part = read_error_part(body)
     if isinstance(part, dict):
         codes = [part.get(key) for key in ("code", "errorCode", "error_code")]
         if {str(code) for code in codes} & {BACKGROUND_CODE, "SYSMODEL_BACKGROUND_BLOCKED"}:
             return True
-    text = error_text(body).lower()
+    text = read_error_text(body).lower()
     names_service = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
     return names_service or _SAYS_BACKGROUND.search(text) is not None

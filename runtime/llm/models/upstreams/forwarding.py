@@ -18,9 +18,9 @@ from runtime.llm.models.completions import compose_body, read_reply
 from runtime.llm.models.daemon import (
     DaemonTrouble,
     count,
-    error_text,
+    detect_long_prompt,
     member,
-    prompt_too_long,
+    read_error_text,
     sanitise,
 )
 from runtime.llm.models.system.state import RelayedReply
@@ -153,13 +153,13 @@ def _refusal(trouble: DaemonTrouble) -> ApiError | None:
     """The error for the client if its request is to blame."""
     if trouble.status not in _REFUSALS:
         return None
-    words = sanitise(error_text(trouble.body))
+    words = sanitise(read_error_text(trouble.body))
     refusal = BadRequest(f"the upstream rejected the request{f': {words}' if words else ''}")
-    return prompt_too_long(trouble.body) or refusal
+    return detect_long_prompt(trouble.body) or refusal
 
 
 def _write_sentence(trouble: DaemonTrouble) -> str:
-    words = sanitise(error_text(trouble.body))
+    words = sanitise(read_error_text(trouble.body))
     return f"the upstream {trouble.text}{f': {words}' if words else ''}"
 
 
