@@ -146,10 +146,7 @@ def split_generated(reply: str, pieces: Sequence[tuple[int, bytes]]) -> tuple[li
 
     A stop text may have cut the reply in the middle of a token.
     """
-    whole = len(pieces)
-    while True:
-        text = b"".join(piece for _, piece in pieces[:whole]).decode("utf-8", "replace")
-        if reply.startswith(text):
-            break
+    parts, whole = [piece for _, piece in pieces], len(pieces)
+    while not reply.startswith(text := b"".join(parts[:whole]).decode("utf-8", "replace")):
         whole -= 1
     return [token for token, _ in pieces[:whole]], reply[len(text) :]
