@@ -1,4 +1,4 @@
-"""The server's counters as metric collect_families in their documented order."""
+"""The server's counters as metric families in their documented order."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +8,7 @@ from runtime.web.metrics import Counts, Family, Sample, labelled
 
 
 def collect_families(service: Service, stored: Figures) -> Iterator[Family]:
-    """Yield all collect_families of the exposition."""
+    """Yield all families of the exposition."""
     yield from _chat(service)
     yield from _caches(service)
     yield from _embeddings(service)

@@ -218,7 +218,7 @@ class Piece(NamedTuple):
 
 
 class Generation(Protocol):
-    """A reply under way: iterate for pieces, then read the outcome.
+    """A reply in progress: iterate for pieces, then read the outcome.
 
     A piece never splits a character; a piece without text and events is a sign of life. Leaving
     the iteration early, by `aclose` or by cancelling the iterating task, stops the generation

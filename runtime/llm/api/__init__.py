@@ -1,1 +1,1 @@
-"""The HTTP face of the language-model server: wire shapes and handlers, thin around the rest."""
+"""The HTTP interface of the language-model server: wire models and thin handlers."""

@@ -1,1 +1,1 @@
-"""The commands behind `python -m runtime.llm`: pull, ingest."""
+"""The commands of `python -m runtime.llm`: pull and ingest."""

@@ -1,1 +1,1 @@
-"""The document store: chunks of text with their vectors, apart for each tenant, and the search."""
+"""The document store: chunks of text with their vectors, separate for each tenant, and search."""

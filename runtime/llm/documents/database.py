@@ -36,7 +36,7 @@ LONGEST_PAUSE_S: Final = 0.01
 """Longest wait of a commit for the next writes of clients that were just answered."""
 SPARE_FILE: Final = "room-to-delete"
 SPARE_SHARE: Final = 16
-"""The spare file takes at most this fraction of a disk: one in so many bytes."""
+"""The spare file takes at most one in this many bytes of a disk."""
 _FAILURES: Final = (sqlite3.Error, OSError, MemoryError, ValueError)
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 _ZEROS: Final = bytes(1 << 20)

@@ -153,7 +153,7 @@ class LiveIndex:
     def search(
         self, connection: sqlite3.Connection, now: sql.Collection, query: Matrix, k: int
     ) -> list[tuple[int, float]] | None:
-        """Return chunks with their score_rows, including the *k* best and their ties.
+        """Return chunks with their scores, including the *k* best and their ties.
 
         *connection* must be in a snapshot in which the collection is as in *now*. Returns None if
         a commit of the snapshot has not been noted yet, or a later one has been applied. Raises

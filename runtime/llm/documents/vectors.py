@@ -53,7 +53,7 @@ def score_rows(rows: Matrix, query: Matrix) -> Scores:
     """Cosines of unit vectors with the query, -1 to 1.
 
     Each row is summed in double precision: equal vectors have equal scores in any position, which
-    a parse_vectors product does not guarantee.
+    a matrix product does not guarantee.
     """
     wide = query.astype(np.float64)
     parts = [(rows[at : at + _SLICE] * wide).sum(axis=1) for at in range(0, len(rows), _SLICE)]
@@ -92,7 +92,7 @@ class Best:
 
 
 class ExactIndex:
-    """Exact search: vectors in a parse_vectors, all of which are compared."""
+    """Exact search: vectors in a matrix, all of which are compared."""
 
     def __init__(self) -> None:
         self._ids: Ids = np.zeros(0, np.int64)

@@ -1,1 +1,1 @@
-"""The engines: one process a model file, so a native crash ends that process only."""
+"""The engines: one process per model file, so that a native crash ends only that process."""

@@ -329,7 +329,7 @@ def decode(head: bytes, body: bytes = b"") -> Message:
 
 
 def parse_lengths(prefix: bytes) -> tuple[int, int, int]:
-    """Parse the command's number and the parse_lengths of head and body. Raises ValueError."""
+    """Parse the command's number and the lengths of head and body. Raises ValueError."""
     number, head, body = PREFIX.unpack(prefix)
     if head > MAX_HEAD or body > MAX_BODY:
         raise ValueError("a message of the worker protocol is too long")

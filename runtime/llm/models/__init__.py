@@ -1,1 +1,1 @@
-"""The models on offer: files, facts, downloads."""
+"""The available models: files, metadata, downloads, system model, upstreams."""

@@ -1,1 +1,1 @@
-"""Brings model files into the models folder: ``python -m runtime.llm pull``."""
+"""Install model files in the models folder: ``python -m runtime.llm pull``."""

@@ -1,1 +1,1 @@
-"""The process that holds one model file: llama.cpp, its KV cache and the conversations in it."""
+"""The process of a model file: llama.cpp, its KV cache and the cached conversations."""

@@ -1,4 +1,4 @@
-"""Starts a worker process: `python -m runtime.llm.engine.worker`."""
+"""Start a worker process: `python -m runtime.llm.engine.worker`."""
 
 from runtime.llm.engine.worker.threads import main
 

@@ -9,7 +9,7 @@ LEAST: Final = -9999.0
 
 
 class Logprobs:
-    """Natural logarithms of the probabilities behind *logits*, 32-bit numbers."""
+    """Natural logarithms of the probabilities of *logits*, 32-bit numbers."""
 
     def __init__(self, logits: bytes) -> None:
         values = np.frombuffer(logits, np.float32).astype(np.float64)

@@ -15,7 +15,7 @@ ENCODER_NICE: Final = 10
 """Lower priority than the server, and than the replies that people wait for."""
 TIMED_STEPS: Final = 8
 TIMING_S: Final = 0.25
-"""Time set_limit for the steps of a thread count, of which at least two are timed."""
+"""Time limit for the steps of a thread count, of which at least two are timed."""
 WIDTHS: Final = (1, 2, 4, 8)
 """Numbers of concurrent replies to try."""
 _MIB: Final = 1024 * 1024
@@ -127,7 +127,7 @@ def lower_priority(nice: int) -> None:
 
 
 def set_limit(kind: str, most: int) -> None:
-    """Set a set_limit of this process, by its name in `resource`, if the system supports it."""
+    """Set a limit of this process, by its name in `resource`, if the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # not on Windows
         resource = importlib.import_module("resource")
         resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))

@@ -1,1 +1,1 @@
-"""The built-in system model: one interface, several providers behind it."""
+"""The built-in system model: one interface to several providers."""

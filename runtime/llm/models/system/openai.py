@@ -165,7 +165,7 @@ def _status_of(entry: object) -> object:
 
 
 def write_sentence(trouble: DaemonTrouble) -> str:
-    """Complete *trouble*'s text to a write_sentence."""
+    """Complete *trouble*'s text to a sentence."""
     return f"the system model's daemon {trouble.text}"
 
 

@@ -1,1 +1,1 @@
-"""Models that other OpenAI-compatible servers answer with, such as vLLM and llama-server."""
+"""Models of other OpenAI-compatible servers, such as vLLM and llama-server."""
