@@ -12,7 +12,7 @@ from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Gate, Numbers
 from runtime.bridge.track.model import Corner, Spot, Track
-from tests.bridge.session.sessions import METRES, changed, frames
+from tests.bridge.session.sessions import METRES, change, frames
 
 LENGTH: Final = 1000.0
 RADIUS: Final = LENGTH / (2 * math.pi)
@@ -79,7 +79,7 @@ def _frames(t: Numbers, way: Numbers, speed: Numbers, curves: dict[str, Curve | 
     return frames(t, **{"speed_ms": speed, "lat": lat, "lon": lon, **made})
 
 
-def paced_frames(
+def pace_frames(
     pace: Callable[[Numbers], Numbers],
     laps: int,
     *,
@@ -95,7 +95,7 @@ def paced_frames(
     return _frames(t, way, pace(way), curves)
 
 
-def driven(
+def drive_on(
     session: Frames, track: Track | None = None, *, partial: bool = False, lap: int | None = None
 ) -> Drive:
     """The drive of a session on a circuit."""
@@ -107,7 +107,7 @@ def driven(
 
 def without(session: Frames, *names: str) -> Frames:
     """The same frames, some channels of which were not recorded."""
-    return changed(session, **dict.fromkeys(names, np.nan))
+    return change(session, **dict.fromkeys(names, np.nan))
 
 
 def between(way: Numbers, begin: float, end: float) -> Numbers:
@@ -116,7 +116,7 @@ def between(way: Numbers, begin: float, end: float) -> Numbers:
     return inside
 
 
-def passed(**changes: Any) -> Pass:
+def take_pass(**changes: Any) -> Pass:
     """A pass of a corner without a fault; *changes* replace fields."""
     made = Pass(
         corner="Turn 1",

@@ -10,7 +10,7 @@ from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
-from tests.bridge.session.sessions import changed, circle, circle_gate, frames
+from tests.bridge.session.sessions import change, circle, circle_gate, frames
 from tests.bridge.track.examples import DATA
 from tools.drive import drive
 
@@ -35,17 +35,17 @@ def session(
     part = np.clip(np.searchsorted(knots, t + 1e-6, side="right") - 1, 0, len(steps) - 1)
     speed = (np.array(metres) / np.array(steps))[part]
     driven = frames(t, distance_m=np.interp(t, knots, places), speed_ms=speed)
-    return changed(driven, **channels)
+    return change(driven, **channels)
 
 
-def lapped(
+def drive_laps(
     laps: Sequence[Sequence[float]], *, hz: float = 10.0, **channels: Numbers | float
 ) -> Drive:
     """The drive of a `session`."""
     return drive_of(detect(session(laps, hz=hz, **channels), track_length_m=LENGTH))
 
 
-def circled(seconds: float = 130.0, **changes: float) -> Drive:
+def drive_circle(seconds: float = 130.0, **changes: float) -> Drive:
     """Even laps of 40 s on a circle of 1000 m, with positions."""
     return drive_of(detect(circle(seconds, **changes), gate=circle_gate(), track_length_m=1000.0))
 

@@ -49,7 +49,7 @@ from runtime.bridge.analysis.stats import compute_stats, measure_straights
 from runtime.bridge.formats.readers.csv_table import read_csv
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
-from tests.bridge.analysis.cornerkit import driven, ring_track
+from tests.bridge.analysis.cornerkit import drive_on, ring_track
 from tests.bridge.analysis.lapkit import OVAL, TRACKS
 from tests.bridge.session.sessions import frames
 from tests.bridge.track.examples import REAL
@@ -112,7 +112,7 @@ def check(drive: Drive) -> None:
 def test_a_car_that_stands_all_day_has_nothing_to_show() -> None:
     t = np.arange(0.0, 3600.0)
 
-    check(driven(frames(t, speed_ms=0.0, lat=46.0, lon=7.0), ring_track(), partial=True))
+    check(drive_on(frames(t, speed_ms=0.0, lat=46.0, lon=7.0), ring_track(), partial=True))
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="recordings of others are not beside the project")
@@ -120,13 +120,13 @@ def test_a_real_lap_is_answered() -> None:
     path = REAL / "racechrono-v3-tianma-lap9.csv"
     with path.open("rb") as stream:
         recording = read_csv(stream)
-    drive = driven(recording.frames, partial=True)
+    drive = drive_on(recording.frames, partial=True)
 
     assert len(drive.series) > 3000
     check(drive)
 
 
-def damaged(seed: int) -> Frames:
+def damage_session(seed: int) -> Frames:
     """A driven session: channels lost or nonsense, stretches and frames missing, clocks jump."""
     chance = np.random.default_rng(seed)
     track = OVAL if seed % 2 else TRACKS["larkfell"]
@@ -169,7 +169,7 @@ def drives(frames: Frames) -> Iterator[Drive]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
-    for found in drives(damaged(seed)):
+    for found in drives(damage_session(seed)):
         check(found)
         assert (compose_ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
         where, lap = describe_circuit(found), found.counted[0].number

@@ -25,8 +25,8 @@ from tests.bridge.analysis.cornerkit import (
     LENGTH,
     between,
     corner,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_track,
 )
 
@@ -67,7 +67,7 @@ def _all_early_pressure(way: Numbers) -> Numbers:
 def pair() -> Drive:
     """Two laps that differ in nothing but where braking for Turn 1 begins, and so in how long the
     car rolls at the speed of the corner before it."""
-    return driven(paced_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK)
+    return drive_on(pace_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK)
 
 
 def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
@@ -81,14 +81,14 @@ def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
 
 def test_an_approach_ends_at_the_exit_of_the_corner_before() -> None:
     near = ring_track((corner("Turn 1", 1, 200, 250, 300), corner("Turn 2", 2, 330, 400, 450)))
-    session = paced_frames(
+    session = pace_frames(
         lambda way: np.full(len(way), 25.0),
         1,
         hz=100.0,
         brake_bar=lambda way: 40.0 * between(way, 270, 340),
     )
 
-    drive = driven(session, near)
+    drive = drive_on(session, near)
     (second,) = list_passes(drive)["Turn 2"]
     assert second.brake_point_m == pytest.approx(60.0, abs=0.5)
     assert measure_approaches(drive) == pytest.approx({"Turn 1": 0.0, "Turn 2": 30.0})
@@ -131,8 +131,8 @@ def test_an_early_brake_is_a_cause_in_its_corner(pair: Drive) -> None:
 
 
 def test_one_lap_is_timed_from_where_the_whole_session_is(pair: Drive) -> None:
-    late = driven(
-        paced_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK, lap=1
+    late = drive_on(
+        pace_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK, lap=1
     )
 
     assert list_passes(late)["Turn 1"] == list_passes(pair)["Turn 1"][:1]
@@ -140,9 +140,9 @@ def test_one_lap_is_timed_from_where_the_whole_session_is(pair: Drive) -> None:
 
 def test_a_reference_is_timed_over_the_approach_of_the_session(pair: Drive) -> None:
     lap = parse_reference(format_reference(replace(make_reference(pair, 1), track="ring")))
-    early = driven(paced_frames(_all_early, 1, hz=100.0, brake_bar=_all_early_pressure), TRACK)
+    early = drive_on(pace_frames(_all_early, 1, hz=100.0, brake_bar=_all_early_pressure), TRACK)
     assert lap.corners["Turn 1"].approach_m == pytest.approx(EARLY_M, abs=0.5)
-    alone = driven(paced_frames(_pace, 1, hz=100.0, brake_bar=_pressure), TRACK)
+    alone = drive_on(pace_frames(_pace, 1, hz=100.0, brake_bar=_pressure), TRACK)
     own = parse_reference(format_reference(replace(make_reference(alone), track="ring")))
     assert own.corners["Turn 1"].approach_m == pytest.approx(LATE_M, abs=0.5)
 

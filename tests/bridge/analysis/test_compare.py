@@ -19,8 +19,16 @@ from runtime.bridge.analysis.compare import (
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate
-from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
-from tests.bridge.session.sessions import kept
+from tests.bridge.analysis.lapkit import (
+    LENGTH,
+    OVAL,
+    drive_circle,
+    drive_laps,
+    on_track,
+    oval,
+    session,
+)
+from tests.bridge.session.sessions import keep
 from tools.drive import USUAL, drive
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
@@ -60,7 +68,7 @@ def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
 
 
 def test_the_delta_grows_where_time_is_lost() -> None:
-    result = laps_of(lapped(TWO), 2, 1)
+    result = laps_of(drive_laps(TWO), 2, 1)
 
     at = result.distance_m
     expected = np.interp(at, [0, 1000, 2000, 3000], [0.0, 10.0, 10.0, 0.0])
@@ -94,7 +102,7 @@ def test_corner_and_mini_sector_deltas_are_those_of_the_true_times() -> None:
 
 def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtracted() -> None:
     # The same even lap, 1000 m long on the one's line and 1030 m on the other's.
-    short = circled()
+    short = drive_circle()
     gate = short.laps.gate
     assert gate is not None
     columns = dict(short.series.frames.columns)
@@ -111,7 +119,7 @@ def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtra
 
 
 def test_a_target_is_the_best_lap_in_another_time() -> None:
-    drive = lapped([(20.0, 20.0, 20.0), (25.0, 20.0, 20.0)])
+    drive = drive_laps([(20.0, 20.0, 20.0), (25.0, 20.0, 20.0)])
 
     side = scale_side(drive, 54.0)
 
@@ -123,7 +131,7 @@ def test_a_target_is_the_best_lap_in_another_time() -> None:
 
 
 def test_the_ideal_lap_has_times_of_parts_only() -> None:
-    drive = lapped(TWO)
+    drive = drive_laps(TWO)
     where = describe_circuit(drive)
 
     result = compare_sides(measure_side(drive, 1, where), compose_ideal(drive, where), where)
@@ -137,7 +145,7 @@ def test_the_ideal_lap_has_times_of_parts_only() -> None:
 def test_what_was_not_recorded_is_null_and_a_pause_is_not_bridged() -> None:
     frames = session(TWO, throttle_pct=40.0)
     t = frames.columns["timestamp"]
-    paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
+    paused = drive_of(detect(keep(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
 
     result = laps_of(paused, 2, 1)
 
@@ -155,7 +163,7 @@ def test_what_was_not_recorded_is_null_and_a_pause_is_not_bridged() -> None:
 
 
 def test_a_sparse_channel_is_read_between_its_samples() -> None:
-    drive = lapped(TWO, hz=10.0)
+    drive = drive_laps(TWO, hz=10.0)
     series = drive.series
     sparse = np.where(np.arange(len(series)) % 3 == 0, series.t * 2.0, np.nan)
     series["brake_bar"]  # makes the channel

@@ -16,16 +16,16 @@ from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 
 
-def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
+def press_pedals(laps: int = 2, hz: float = 100.0) -> Frames:
     """Brakes of 42 bar that fall evenly to 0 from 200 m to 230 m, throttle from 280 m on."""
 
     def brake(way: Numbers) -> Numbers:
@@ -37,7 +37,7 @@ def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
 
 
 def test_the_end_of_braking() -> None:
-    result = measure_brake_ends(driven(pedalled(), ring_track()))
+    result = measure_brake_ends(drive_on(press_pedals(), ring_track()))
 
     first, second = result.corners
     assert (first.corner, first.n_passes, second.n_passes) == ("Turn 1", 2, 2)
@@ -55,7 +55,7 @@ def test_the_release_rate_is_pressure_by_time() -> None:
         return np.interp(way % 1000, [150, 190, 240], [0, 50, 0])
 
     (first, _) = measure_brake_ends(
-        driven(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())
+        drive_on(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())
     ).corners
     assert first.release_rate_bar_s == pytest.approx(50 / 50 * 25, rel=0.02)
 
@@ -63,13 +63,13 @@ def test_the_release_rate_is_pressure_by_time() -> None:
 def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
     smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
 
-    result = measure_brake_ends(driven(smooth, ring_track()))
+    result = measure_brake_ends(drive_on(smooth, ring_track()))
     assert (result.average_nothing_time_s, result.worst_corner, result.per_corner_avg_s) == (
         0.0,
         None,
         {},
     )
-    bare = measure_brake_ends(driven(without(smooth, "throttle_pct"), ring_track()))
+    bare = measure_brake_ends(drive_on(without(smooth, "throttle_pct"), ring_track()))
     assert bare.average_nothing_time_s is None
 
 
@@ -78,7 +78,7 @@ def test_the_throttle_of_a_corner_as_a_box() -> None:
         return np.clip(way % 1000 - 200, 0, 100)
 
     first, second = summarise_throttle(
-        driven(ring_frames(3, hz=50.0, throttle_pct=throttle), ring_track())
+        drive_on(ring_frames(3, hz=50.0, throttle_pct=throttle), ring_track())
     )
     assert (first.n_passes, second.n_passes) == (3, 3)
     assert first.n_samples == pytest.approx(3 * 200, abs=3)
@@ -103,7 +103,7 @@ def test_corners_are_slow_medium_or_fast(low: float, med: float, classes: list[l
         speed: Numbers = 25.0 - 5.0 * between(way, 180, 320)  # 72 and 90 km/h
         return speed
 
-    result = classify_corners(driven(paced_frames(pace, 2), ring_track()), low, med)
+    result = classify_corners(drive_on(pace_frames(pace, 2), ring_track()), low, med)
     assert [item.band for item in result] == ["low_speed", "med_speed", "high_speed"]
     assert [list(item.corners) for item in result] == classes
     for item in result:
@@ -115,7 +115,7 @@ def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
         speed: Numbers = 25.0 - 10.0 * between(way, 180, 320) * (way > 4000)
         return speed
 
-    slow, medium, _ = classify_corners(driven(paced_frames(pace, 5), ring_track()))
+    slow, medium, _ = classify_corners(drive_on(pace_frames(pace, 5), ring_track()))
     assert (slow.corners, medium.corners) == ((), ("Turn 1", "Turn 2"))
     assert medium.mean_apex_kmh == pytest.approx((90 + (4 * 90 + 54) / 5) / 2, abs=0.1)
 
@@ -127,7 +127,7 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
         brake_bar=lambda way: 40.0 * between(way, 150, 200) + 26 * between(way, 950, 975),
         g_long=lambda way: -1.1 * between(way, 160, 170) - 0.5 * between(way, 900, 990),
     )
-    result = measure_brake_acceleration(driven(session, ring_track()))
+    result = measure_brake_acceleration(drive_on(session, ring_track()))
 
     (zone,) = (
         result.brake_zones
@@ -140,16 +140,16 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
 def test_a_zone_without_a_corner_ahead_belongs_to_none() -> None:
     session = ring_frames(2, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 720, 760))
 
-    assert measure_brake_acceleration(driven(session, ring_track())).brake_zones == ()
+    assert measure_brake_acceleration(drive_on(session, ring_track())).brake_zones == ()
 
 
 def test_a_pause_parts_a_brake_zone() -> None:
-    from tests.bridge.session.sessions import kept
+    from tests.bridge.session.sessions import keep
 
     session = ring_frames(1, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 100, 200))
     way = np.arange(len(session)) * 0.5 - 400
     (zone,) = measure_brake_acceleration(
-        driven(kept(session, np.abs(way - 150) > 15), ring_track())
+        drive_on(keep(session, np.abs(way - 150) > 15), ring_track())
     ).brake_zones
 
     assert zone.n_passes == 2
@@ -163,7 +163,7 @@ def test_corner_exits_count_the_push_behind_the_apex() -> None:
         throttle_pct=lambda way: 51.0 * between(way, 270, 400),
         g_long=lambda way: 0.9 * between(way, 255, 265) + 0.4 * between(way, 280, 290),
     )
-    first, second = measure_brake_acceleration(driven(session, ring_track())).corner_exits
+    first, second = measure_brake_acceleration(drive_on(session, ring_track())).corner_exits
 
     assert (first.corner, first.n_passes) == ("Turn 1", 2)
     assert first.max_long_accel_g == pytest.approx(0.4)
@@ -176,7 +176,7 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
         low = np.where(way < 1000, 15.0, 20.0)
         return 25.0 - (25.0 - low) * np.interp(way % 1000, [200, 240, 300], [0, 1, 0])
 
-    drive = driven(changed(paced_frames(pace, 2, hz=50.0), brake_bar=0.0), ring_track())
+    drive = drive_on(change(pace_frames(pace, 2, hz=50.0), brake_bar=0.0), ring_track())
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
     lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
     result = report_corners(drive, References({"ring": lap}))
@@ -199,9 +199,9 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
 
 @pytest.mark.parametrize("lap", [None, 1, 2])
 def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
-    session = paced_frames(lambda way: np.where((way > 200) & (way < 300), 15.0, 25.0), 2)
-    result = report_corners(driven(session, ring_track(), lap=lap))
-    card = grade_session(driven(session, ring_track()), lap=lap)
+    session = pace_frames(lambda way: np.where((way > 200) & (way < 300), 15.0, 25.0), 2)
+    result = report_corners(drive_on(session, ring_track(), lap=lap))
+    card = grade_session(drive_on(session, ring_track()), lap=lap)
 
     assert not result.reference_available
     assert [corner.grade for corner in result.corners] == [corner.letter for corner in card.corners]
@@ -209,8 +209,8 @@ def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
 
 
 def test_without_speed_the_quickest_pass_is_the_best() -> None:
-    session = without(paced_frames(lambda way: 25 + way / 1000, 2), "speed_ms")
-    first = report_corners(driven(session, ring_track())).corners[0]
+    session = without(pace_frames(lambda way: 25 + way / 1000, 2), "speed_ms")
+    first = report_corners(drive_on(session, ring_track())).corners[0]
 
     assert first.best_pass is not None
     assert (first.best_pass.lap_number, first.best_pass.apex_distance_m) == (2, None)
@@ -228,7 +228,7 @@ def test_trail_braking_is_best_at_a_tenth_of_the_peak(
         hz=50.0,
         brake_bar=lambda way: peak * between(way, 150, 200) + apex * between(way, 200, 255),
     )
-    (result,) = rate_trail_braking(driven(session, ring_track()))
+    (result,) = rate_trail_braking(drive_on(session, ring_track()))
 
     assert (result.corner, result.lap, result.peak_bar, result.apex_bar) == (
         "Turn 1",
@@ -249,10 +249,10 @@ def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
     lap = ReferenceLap(
         track="ring", lap_time_s=40.0, corners={"Turn 1": Target(4.0, entry_speed_kmh=95.0)}
     )
-    result = find_throttle_changes(driven(session, ring_track()), References({"ring": lap}))
+    result = find_throttle_changes(drive_on(session, ring_track()), References({"ring": lap}))
 
     assert [item.corner for item in result] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart
     assert result[0].distance_m == pytest.approx(251, abs=2)
     assert [result[0].speed_kmh, result[0].reference_kmh] == pytest.approx([90.0, 95.0])
     assert result[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
-    assert find_throttle_changes(driven(changed(session, g_lat=0.4), ring_track())) == ()
+    assert find_throttle_changes(drive_on(change(session, g_lat=0.4), ring_track())) == ()

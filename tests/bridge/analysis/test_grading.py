@@ -26,14 +26,14 @@ from tests.bridge.analysis.cornerkit import (
     TWO,
     between,
     corner,
-    driven,
-    paced_frames,
-    passed,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
+    take_pass,
     without,
 )
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,23 @@ from tests.bridge.session.sessions import changed
     ],
 )
 def test_each_part_of_a_score_has_its_weight(own: dict[str, Any], total: float) -> None:
-    assert score_pass(passed(**own), passed()).total == pytest.approx(total)
+    assert score_pass(take_pass(**own), take_pass()).total == pytest.approx(total)
 
 
 def test_a_target_that_does_not_trail_asks_for_none() -> None:
-    target = passed(trail_brake_bar_at_apex=0.0)
+    target = take_pass(trail_brake_bar_at_apex=0.0)
 
-    assert score_pass(passed(trail_brake_bar_at_apex=0.0), target).total == 1.0
-    little = score_pass(passed(trail_brake_bar_at_apex=0.3), passed(trail_brake_bar_at_apex=0.6))
+    assert score_pass(take_pass(trail_brake_bar_at_apex=0.0), target).total == 1.0
+    little = score_pass(
+        take_pass(trail_brake_bar_at_apex=0.3), take_pass(trail_brake_bar_at_apex=0.6)
+    )
     assert little.total == pytest.approx(1 - 0.7 * 0.05)  # 0.3 of 1 bar at least
 
 
 def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
-    own = passed(nothing_time_s=None, trail_brake_bar_at_apex=None, exit_speed_kmh=85.0)
+    own = take_pass(nothing_time_s=None, trail_brake_bar_at_apex=None, exit_speed_kmh=85.0)
 
-    result = score_pass(own, passed())
+    result = score_pass(own, take_pass())
     assert result.total == pytest.approx(1 - 0.30 / 2 / 0.80)
     assert result.graded_on == ("entry_speed", "apex_speed", "exit_speed", "corner_time")
 
@@ -95,7 +97,7 @@ def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
 def test_each_cause_has_its_seconds_and_its_share(
     own: dict[str, Any], cause: str, seconds: float
 ) -> None:
-    (result,) = attribute_loss(passed(t_exit=6.0, **own), passed())
+    (result,) = attribute_loss(take_pass(t_exit=6.0, **own), take_pass())
 
     assert result.cause == cause
     assert result.seconds_lost == pytest.approx(seconds)
@@ -118,12 +120,12 @@ def test_each_cause_has_its_seconds_and_its_share(
     ],
 )
 def test_what_is_within_its_bounds_is_no_cause(own: dict[str, Any]) -> None:
-    assert attribute_loss(passed(t_exit=6.0, **own), passed()) == ()
+    assert attribute_loss(take_pass(t_exit=6.0, **own), take_pass()) == ()
 
 
 @pytest.mark.parametrize("loss", [-1.0, 0.0, 0.05])
 def test_a_small_loss_is_not_looked_into(loss: float) -> None:
-    assert attribute_loss(passed(t_exit=5.0 + loss, apex_speed_kmh=40.0), passed()) == ()
+    assert attribute_loss(take_pass(t_exit=5.0 + loss, apex_speed_kmh=40.0), take_pass()) == ()
 
 
 @given(
@@ -144,7 +146,7 @@ def test_causes_never_explain_more_than_was_lost(
     nothing: float,
     corrections: int,
 ) -> None:
-    own = passed(
+    own = take_pass(
         t_exit=5.0 + loss,
         brake_point_m=brake,
         apex_speed_kmh=apex,
@@ -153,7 +155,7 @@ def test_causes_never_explain_more_than_was_lost(
         nothing_time_s=nothing,
         steering_corrections=corrections,
     )
-    result = [cause.seconds_lost for cause in attribute_loss(own, passed())]
+    result = [cause.seconds_lost for cause in attribute_loss(own, take_pass())]
 
     assert sum(result) <= loss + 1e-9
     assert result == sorted(result, reverse=True)
@@ -161,7 +163,9 @@ def test_causes_never_explain_more_than_was_lost(
 
 
 def test_the_sentence_is_about_the_largest_cause() -> None:
-    causes = attribute_loss(passed(t_exit=6.0, apex_speed_kmh=70.0, coast_seconds=0.3), passed())
+    causes = attribute_loss(
+        take_pass(t_exit=6.0, apex_speed_kmh=70.0, coast_seconds=0.3), take_pass()
+    )
 
     assert [cause.cause for cause in causes] == ["coast_in_corner", "low_apex_speed"]
     assert phrase_advice("Turn {1}", causes).startswith("Turn {1}: stay on a pedal")
@@ -172,7 +176,7 @@ def test_the_sentence_is_about_the_largest_cause() -> None:
 
 def test_weights_follow_the_straight_behind_a_corner() -> None:
     # behind Turn 1 lie 300 m, behind Turn 2 500 m
-    result = weigh_corners(driven(ring_frames(1), ring_track()))
+    result = weigh_corners(drive_on(ring_frames(1), ring_track()))
 
     assert result["Turn 1"] / result["Turn 2"] == pytest.approx((0.5 + 0.5 * 300 / 500) / 1.0)
     assert sum(result.values()) == pytest.approx(1.0)
@@ -181,17 +185,19 @@ def test_weights_follow_the_straight_behind_a_corner() -> None:
 def test_weights_of_the_track_file_count_where_all_are_there() -> None:
     both = tuple(replace(item, leverage=value) for item, value in zip(TWO, (0.1, 0.3), strict=True))
 
-    assert weigh_corners(driven(ring_frames(1), ring_track(both))) == pytest.approx(
+    assert weigh_corners(drive_on(ring_frames(1), ring_track(both))) == pytest.approx(
         {"Turn 1": 0.25, "Turn 2": 0.75}
     )
     half = (both[0], TWO[1])
-    assert weigh_corners(driven(ring_frames(1), ring_track(half)))["Turn 1"] != pytest.approx(0.25)
+    assert weigh_corners(drive_on(ring_frames(1), ring_track(half)))["Turn 1"] != pytest.approx(
+        0.25
+    )
 
 
 def test_corners_that_overlap_leave_no_straight_between() -> None:
     near = (corner("Turn 1", 1, 100, 150, 260), corner("Turn 2", 2, 240, 300, 350))
 
-    result = weigh_corners(driven(ring_frames(1), ring_track(near)))
+    result = weigh_corners(drive_on(ring_frames(1), ring_track(near)))
     assert result["Turn 1"] == pytest.approx(result["Turn 2"] / 2)
 
 
@@ -204,11 +210,11 @@ def laps_of(*speeds: float) -> Any:
         speed: Numbers = 30.0 - (30.0 - slow) * between(way, 180, 320)
         return speed
 
-    return changed(paced_frames(pace, len(speeds), hz=20.0), brake_bar=0.0)
+    return change(pace_frames(pace, len(speeds), hz=20.0), brake_bar=0.0)
 
 
 def test_against_the_own_best_the_usual_pass_is_graded() -> None:
-    card = grade_session(driven(laps_of(25.0, 20.0, 24.0), ring_track()))
+    card = grade_session(drive_on(laps_of(25.0, 20.0, 24.0), ring_track()))
 
     assert (card.basis, card.n_laps, card.reference_lap_s) == ("session_best", 3, None)
     first, second = card.corners
@@ -233,7 +239,7 @@ def test_against_the_own_best_the_usual_pass_is_graded() -> None:
 def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
     speeds: tuple[float, ...], usual: int
 ) -> None:
-    drive = driven(laps_of(*speeds), ring_track())
+    drive = drive_on(laps_of(*speeds), ring_track())
     first = grade_session(drive).corners[0]
     times = sorted(passage.corner_time_s for passage in list_passes(drive)["Turn 1"])
 
@@ -245,14 +251,14 @@ def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
 
 def test_the_figures_of_the_usual_pass_are_medians() -> None:
     points = (121.0, 127.0, None, 124.0)
-    ranked = [passed(lap=lap, brake_point_m=point) for lap, point in enumerate(points, 1)]
+    ranked = [take_pass(lap=lap, brake_point_m=point) for lap, point in enumerate(points, 1)]
 
     assert (choose_usual(ranked).lap, choose_usual(ranked).brake_point_m) == (3, 124.0)
     assert choose_usual(ranked[:2]) == ranked[1]
 
 
 def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh() -> None:
-    drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
+    drive = drive_on(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
     first, second = grade_session(drive).corners
     light = first._replace(weight=0.01, delta_time_s=0.2)
     heavy = second._replace(weight=0.99, delta_time_s=0.1)
@@ -262,7 +268,7 @@ def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh()
 
 
 def test_a_wide_spread_lowers_the_grade() -> None:
-    drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
+    drive = drive_on(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
     card = grade_session(drive)
 
     first = card.corners[0]
@@ -281,7 +287,7 @@ def test_a_wide_spread_lowers_the_grade() -> None:
 
 
 def test_a_single_pass_without_a_reference_has_no_grade() -> None:
-    card = grade_session(driven(laps_of(25.0), ring_track()))
+    card = grade_session(drive_on(laps_of(25.0), ring_track()))
 
     for grade in card.corners:
         assert (grade.letter, grade.score, grade.ungraded) == (None, None, SINGLE)
@@ -296,7 +302,7 @@ def file(lap_s: float = 38.0, **corners: Target) -> References:
 
 
 def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
-    drive = driven(laps_of(25.0, 20.0), ring_track())
+    drive = drive_on(laps_of(25.0, 20.0), ring_track())
     target = Target(5.0, entry_speed_kmh=72.0, apex_speed_kmh=72.0, exit_speed_kmh=72.0)
     card = grade_session(drive, file(Turn_1=target))
 
@@ -318,14 +324,14 @@ def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
     ],
 )
 def test_the_summary_speaks_of_the_gap(ahead: float, message: str) -> None:
-    drive = driven(laps_of(25.0, 25.0), ring_track())
+    drive = drive_on(laps_of(25.0, 25.0), ring_track())
     card = grade_session(drive, file(drive.best.duration_s - ahead, Turn_1=Target(4.0)))
 
     assert message in card.summary
 
 
 def test_the_passes_of_one_lap_can_be_graded() -> None:
-    drive = driven(laps_of(25.0, 20.0, 24.0), ring_track())
+    drive = drive_on(laps_of(25.0, 20.0, 24.0), ring_track())
 
     card = grade_session(drive, NONE, 2)
     assert [grade.own.lap for grade in card.corners if grade.own] == [2, 2]
@@ -336,7 +342,7 @@ def test_the_passes_of_one_lap_can_be_graded() -> None:
 
 def test_a_corner_never_driven_whole_stays_in_the_list() -> None:
     short = (*TWO, corner("Turn 3", 3, 800, 801, 802))
-    card = grade_session(driven(laps_of(25.0, 24.0), ring_track(short)))
+    card = grade_session(drive_on(laps_of(25.0, 24.0), ring_track(short)))
 
     last = card.corners[2]
     assert (last.corner, last.n_passes, last.own, last.letter) == ("Turn 3", 0, None, None)
@@ -344,7 +350,7 @@ def test_a_corner_never_driven_whole_stays_in_the_list() -> None:
 
 def test_a_session_with_nothing_but_positions_is_graded() -> None:
     session = without(laps_of(25.0, 20.0, 24.0), "speed_ms")
-    card = grade_session(driven(session, ring_track()))
+    card = grade_session(drive_on(session, ring_track()))
 
     first = card.corners[0]
     assert first.score is not None
@@ -353,7 +359,7 @@ def test_a_session_with_nothing_but_positions_is_graded() -> None:
 
 
 def test_a_circuit_without_corners_has_nothing_to_grade() -> None:
-    card = grade_session(driven(ring_frames(2)))
+    card = grade_session(drive_on(ring_frames(2)))
 
     assert (card.corners, card.letter) == ((), None)
 
@@ -362,4 +368,4 @@ def test_leverages_of_zero_are_no_weights() -> None:
     none = tuple(replace(item, leverage=0.0) for item in TWO)
     track = replace(ring_track(), corners=none)
 
-    assert sum(weigh_corners(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)
+    assert sum(weigh_corners(drive_on(ring_frames(1), track)).values()) == pytest.approx(1.0)

@@ -17,20 +17,20 @@ from runtime.bridge.simulator.schedule import schedule_of
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     between,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.session.sessions import at, change, frames, keep
 from tests.bridge.simulator import drivekit
 from tests.bridge.simulator.drivekit import LARKFELL, NARROW, VESPER, flushed, rows
-from tests.bridge.track.test_driven import recorded
+from tests.bridge.track.test_driven import record
 
 
 def of(session: Frames, *active: Active, partial: bool = False) -> tuple[Incident, ...]:
-    return detect_incidents(driven(session, ring_track(), partial=partial), active)
+    return detect_incidents(drive_on(session, ring_track(), partial=partial), active)
 
 
 def test_an_even_drive_has_no_incident() -> None:
@@ -113,7 +113,7 @@ def beside(metres: float, begin: float, end: float, *, speed: float = 25.0) -> F
     radius = LENGTH / (2 * np.pi)
     angle = way / radius
     x, y = (radius + away) * np.sin(angle), (radius + away) * np.cos(angle) - radius
-    return changed(session, **at(x, y, 46.0, 7.0))
+    return change(session, **at(x, y, 46.0, 7.0))
 
 
 @pytest.mark.parametrize(
@@ -134,17 +134,17 @@ def test_the_way_through_the_pits_is_not_off_the_line() -> None:
 
 
 def test_standing_in_a_lap_is_an_incident_and_in_the_pits_is_none() -> None:
-    def halted(way: Numbers) -> Numbers:
+    def halt(way: Numbers) -> Numbers:
         return 25.0 - 24.5 * between(way, 500, 503)
 
-    (result,) = of(paced_frames(halted, 1, hz=10.0))
+    (result,) = of(pace_frames(halt, 1, hz=10.0))
     assert (result.kind, result.lap) == ("stopped", 1)
     assert result.t_end - result.t_start == pytest.approx(6.0, abs=0.3)
 
     def before(way: Numbers) -> Numbers:
         return np.where((way > -200) & (way < -197), 0.5, 25.0)
 
-    assert of(paced_frames(before, 1, hz=10.0)) == ()
+    assert of(pace_frames(before, 1, hz=10.0)) == ()
 
 
 def spun(turn_deg: float, behind: float, hz: float = 10.0) -> Frames:
@@ -163,7 +163,7 @@ def spun(turn_deg: float, behind: float, hz: float = 10.0) -> Frames:
     [(170.0, 0.3, True), (-170.0, 0.3, True), (100.0, 0.3, False), (170.0, 0.9, False)],
 )
 def test_a_spin_turns_far_and_slows(turn: float, behind: float, result: bool, hz: float) -> None:
-    drive = driven(spun(turn, behind, hz), partial=True)
+    drive = drive_on(spun(turn, behind, hz), partial=True)
 
     kinds = [incident.kind for incident in detect_incidents(drive)]
     assert kinds == (["spin"] if result else [])
@@ -177,7 +177,7 @@ def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
     session = rows(
         flushed(drivekit.between(schedule_of(LARKFELL, 60.0, NARROW, VESPER), 0.0, 140.0))
     )
-    drive = driven(session, LARKFELL)
+    drive = drive_on(session, LARKFELL)
 
     assert find_spins(drive.series), "the course does turn that far"
     assert "spin" not in {incident.kind for incident in detect_incidents(drive)}
@@ -185,9 +185,9 @@ def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
 
 @pytest.mark.parametrize("hz", [10.0, 25.0])
 def test_hairpins_of_a_kart_track_are_no_spins(hz: float) -> None:
-    track, session = recorded("karting", 4, hz=hz)
+    track, session = record("karting", 4, hz=hz)
 
-    for drive in (drive_of(detect(session, gate=track.start)), driven(session, partial=True)):
+    for drive in (drive_of(detect(session, gate=track.start)), drive_on(session, partial=True)):
         assert "spin" not in {incident.kind for incident in detect_incidents(drive)}
 
 
@@ -198,7 +198,7 @@ def test_a_car_that_stops_in_noise_does_not_spin() -> None:
     x = np.cumsum(speed) * 0.04
     session = frames(t, speed_ms=speed, **at(x + noise[0], noise[1], 46.0))
 
-    assert find_spins(driven(session, partial=True).series) == []
+    assert find_spins(drive_on(session, partial=True).series) == []
 
 
 def spun_at(begin_m: float, turn_deg: float) -> Frames:
@@ -219,7 +219,7 @@ def spun_at(begin_m: float, turn_deg: float) -> Frames:
 @pytest.mark.parametrize("place", [400.0, 1060.0, 1075.0])  # a straight, Turn 4
 @pytest.mark.parametrize("turn_deg", [170.0, 250.0])
 def test_a_spin_in_a_corner_or_out_of_one_is_found(place: float, turn_deg: float) -> None:
-    drive = driven(spun_at(place, turn_deg), LARKFELL, partial=True)
+    drive = drive_on(spun_at(place, turn_deg), LARKFELL, partial=True)
 
     assert drive.progress.basis == "line"
     assert "spin" in {incident.kind for incident in detect_incidents(drive)}
@@ -229,7 +229,7 @@ def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:
     session = spun(170.0, 0.3)
     t = session.columns["timestamp"]
 
-    assert detect_incidents(driven(kept(session, (t < 19.5) | (t > 22)), partial=True)) == ()
+    assert detect_incidents(drive_on(keep(session, (t < 19.5) | (t > 22)), partial=True)) == ()
 
 
 def jumping() -> Frames:
@@ -259,7 +259,7 @@ def leaping() -> Frames:
 
 @pytest.mark.parametrize("session", [jumping(), wandering(), leaping(), spun(170.0, 0.3, hz=0.5)])
 def test_positions_with_faults_and_slow_recordings_show_no_spin(session: Frames) -> None:
-    assert find_spins(driven(session, partial=True).series) == []
+    assert find_spins(drive_on(session, partial=True).series) == []
 
 
 def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
@@ -295,7 +295,7 @@ def test_assistance_is_an_incident_of_low_severity() -> None:
 
 def test_assistance_after_midnight_lies_where_the_frames_go_on() -> None:
     plain = ring_frames(1, hz=10.0)
-    late = changed(plain, timestamp=(plain.columns["timestamp"] + 86_380.0) % 86_400)
+    late = change(plain, timestamp=(plain.columns["timestamp"] + 86_380.0) % 86_400)
 
     (result,) = of(late, Active("tc_active", 20.0, 20.5))
     assert result.frame == 400

@@ -26,7 +26,7 @@ LARKFELL = TRACKS["larkfell"]
 
 
 @cache
-def driven(seed: int = 4, *, places: bool = True) -> Drive:
+def drive_varied(seed: int = 4, *, places: bool = True) -> Drive:
     columns = dict(drive(LARKFELL, 5, seed=seed, skill=0.9).frames.columns)
     if not places:
         columns |= dict.fromkeys(("lat", "lon"), np.full(len(columns["timestamp"]), np.nan))
@@ -36,7 +36,7 @@ def driven(seed: int = 4, *, places: bool = True) -> Drive:
 
 
 def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
-    drive = driven()
+    drive = drive_varied()
     best = find_passes(drive, drive.best.number or 0)
     losses = {loss.corner: loss for loss in measure_losses(find_usual_passes(drive), best, drive)}
 
@@ -56,7 +56,7 @@ def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
 
 
 def test_a_lap_is_looked_at_alone() -> None:
-    drive = driven()
+    drive = drive_varied()
     slow = max(drive.counted, key=lambda lap: lap.duration_s).number
     whole = sum(cost.seconds for cost in measure_costs(drive) or ())
     assert sum(cost.seconds for cost in measure_costs(drive, slow) or ()) > whole
@@ -107,4 +107,4 @@ def test_what_costs_least_in_all_the_sessions_is_left_out() -> None:
 
 
 def test_without_corners_there_is_none() -> None:
-    assert measure_costs(driven(places=False)) is None
+    assert measure_costs(drive_varied(places=False)) is None

@@ -21,8 +21,8 @@ from runtime.bridge.analysis.laps import (
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.units import round_splits, round_to_sum
-from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
-from tests.bridge.session.sessions import changed, kept
+from tests.bridge.analysis.lapkit import LENGTH, drive_laps, oval, session
+from tests.bridge.session.sessions import change, keep
 
 THREE = [(20.0, 30.0, 25.0), (21.0, 28.0, 25.0), (19.0, 29.0, 27.0)]
 TENTHS = st.integers(80, 400).map(lambda tenths: tenths / 10)
@@ -37,14 +37,14 @@ LAPS = st.tuples(PARTS, st.lists(NEARLY, min_size=2, max_size=6)).map(
 
 
 def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
-    table = list_lap_times(lapped([(20.0, 20.0, 20.0)] * 4))
+    table = list_lap_times(drive_laps([(20.0, 20.0, 20.0)] * 4))
 
     assert [row.is_best for row in table.laps] == [True, False, False, False]
     assert all(split.is_best for row in table.laps for split in row.sectors)
 
 
 def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
-    equal = lapped([(20.0, 20.0, 20.0)] * 3)
+    equal = drive_laps([(20.0, 20.0, 20.0)] * 3)
     noisy = replace(
         equal,
         laps=equal.laps,
@@ -60,7 +60,7 @@ def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
 
 
 def test_the_spread_is_that_of_a_box_plot() -> None:
-    result = measure_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
+    result = measure_distribution(drive_laps([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
 
     assert (result.lap_count, round(result.min_s, 6), round(result.max_s, 6)) == (5, 60.0, 100.0)
     assert [round(v, 6) for v in (result.q1_s, result.median_s, result.q3_s)] == [61.0, 62.0, 63.0]
@@ -72,7 +72,7 @@ def test_the_spread_is_that_of_a_box_plot() -> None:
 
 def test_mini_sectors_find_what_sectors_average_out() -> None:
     # One lap is quick in one half of each sector and slow in the other, one is even.
-    result = compose_ideal_lap(lapped([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
+    result = compose_ideal_lap(drive_laps([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
 
     assert result.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
     assert result.mini_sectors.gain_s is not None
@@ -83,7 +83,7 @@ def test_mini_sectors_find_what_sectors_average_out() -> None:
 def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> None:
     frames = session([(20.0, 30.0, 25.0), (20.0, 28.0, 25.0), (20.0, 29.0, 25.0)])
     t = frames.columns["timestamp"]
-    paused = drive_of(detect(kept(frames, (t < 105.0) | (t > 108.0)), track_length_m=LENGTH))
+    paused = drive_of(detect(keep(frames, (t < 105.0) | (t > 108.0)), track_length_m=LENGTH))
 
     rows = list_sector_times(paused).laps
     result = compose_ideal_lap(paused)
@@ -98,7 +98,7 @@ def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> 
 def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
     laps: list[tuple[float, float, float]],
 ) -> None:
-    drive = lapped(laps)
+    drive = drive_laps(laps)
     assert [round(lap.duration_s, 6) for lap in drive.counted] == [round(sum(x), 6) for x in laps]
     minis = measure_times(drive, list_mini_sectors(drive.length_m))
     for table in (measure_sectors(drive), minis):
@@ -142,7 +142,7 @@ def test_corners_and_straights_cover_the_lap_once() -> None:
 
 def test_laps_without_positions_or_speed_still_have_times() -> None:
     frames = session(THREE)
-    drive = drive_of(detect(changed(frames, speed_ms=np.nan), track_length_m=LENGTH))
+    drive = drive_of(detect(change(frames, speed_ms=np.nan), track_length_m=LENGTH))
 
     assert [row.max_speed_kmh for row in list_lap_times(drive).laps] == [None, None, None]
     assert compose_ideal_lap(drive).sectors.lap_s == pytest.approx(72.0)

@@ -16,8 +16,8 @@ from runtime.bridge.analysis.mapping import (
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
-from tests.bridge.analysis.lapkit import OVAL, TRACKS, circled, lapped, on_track, oval
-from tests.bridge.session.sessions import changed, circle, circle_gate
+from tests.bridge.analysis.lapkit import OVAL, TRACKS, drive_circle, drive_laps, on_track, oval
+from tests.bridge.session.sessions import change, circle, circle_gate
 from tools.drive import drive as driven
 
 
@@ -79,11 +79,11 @@ def test_without_a_track_file_the_median_of_the_laps_is_the_centre_line() -> Non
 
 
 def test_without_positions_nothing_is_drawn_but_the_track_file() -> None:
-    bare = draw_map(lapped([(20.0, 20.0, 20.0)] * 2))
+    bare = draw_map(drive_laps([(20.0, 20.0, 20.0)] * 2))
     assert (bare.laps, bare.bounds, len(bare.centre_lat), bare.corners) == ((), None, 0, ())
 
     drive, _ = oval(2)
-    blind = changed(drive.series.frames, lat=np.nan, lon=np.nan)
+    blind = change(drive.series.frames, lat=np.nan, lon=np.nan)
     expected = draw_map(on_track(OVAL, blind))
     assert expected.laps == ()
     assert len(expected.centre_lat) == len(OVAL.line or ())
@@ -94,7 +94,7 @@ def test_fixes_that_were_lost_are_left_out() -> None:
     frames = circle(130.0)
     lost = frames.columns["lat"].copy()
     lost[200:250] = np.nan
-    gappy = changed(frames, lat=lost)
+    gappy = change(frames, lat=lost)
 
     result = draw_map(drive_of(detect(gappy, gate=circle_gate(), track_length_m=1000.0)))
 
@@ -103,7 +103,7 @@ def test_fixes_that_were_lost_are_left_out() -> None:
 
 
 def test_over_the_date_line_the_bounds_stay_small() -> None:
-    drive = circled()
+    drive = drive_circle()
     columns = dict(drive.series.frames.columns)
     columns["lon"] = (columns["lon"] - 10.0 + 180.0 + 180.0) % 360.0 - 180.0
     gate = circle_gate()._replace(lon=-180.0)
@@ -147,5 +147,5 @@ def test_grades_have_colours_and_corners_without_one_are_grey() -> None:
         choose_colour("A+")
     }
     assert {colour for _, colour in corner_colours(oval(1)[0])} == {NO_GRADE}
-    assert corner_colours(lapped([(20.0, 20.0, 20.0)] * 2)) == ()
+    assert corner_colours(drive_laps([(20.0, 20.0, 20.0)] * 2)) == ()
     assert choose_colour("A+") == "#1b5e20"

@@ -12,13 +12,13 @@ from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.track.library import Library
 from tests.bridge.analysis.cornerkit import (
     between,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import changed, kept
+from tests.bridge.session.sessions import change, keep
 from tests.bridge.track.examples import DATA
 from tools.drive import USUAL
 from tools.drive import drive as synthetic
@@ -27,7 +27,7 @@ from tools.drive import drive as synthetic
 def of(
     session: Frames, references: References = NONE, *active: Active, partial: bool = False
 ) -> tuple[Moment, ...]:
-    return find_highlights(driven(session, ring_track(), partial=partial), references, active)
+    return find_highlights(drive_on(session, ring_track(), partial=partial), references, active)
 
 
 def file(**metrics: Any) -> References:
@@ -54,7 +54,7 @@ def test_a_sector_that_was_not_faster_in_milliseconds_is_no_moment() -> None:
         rng = np.random.default_rng(seed)
         frames = ring_frames(4, hz=20.0)
         noisy = frames.columns["distance_m"] + rng.normal(0, 1e-9, len(frames))
-        result = of(changed(frames, distance_m=noisy))
+        result = of(change(frames, distance_m=noisy))
         assert "best_sector" not in categories(result)
 
 
@@ -77,7 +77,7 @@ def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:
     assert item.magnitude == pytest.approx(2.5 / 1.6)
 
 
-def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
+def brake_from(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
     return ring_frames(
         laps,
         hz=50.0,
@@ -94,12 +94,12 @@ def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
         (ring_frames(3, combo_g=2.3), {"max_combo_g": 1.2}, "over_limit_in_corner", False),
         (ring_frames(1, combo_g=1.88), {"max_combo_g": 1.8}, "over_limit_in_corner", False),
         (ring_frames(1, combo_g=1.9), {"max_combo_g": 1.8}, "over_limit_in_corner", True),
-        (braked(150), {"brake_point_m": 60.0}, "late_brake_vs_reference", True),
-        (braked(143), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
-        (braked(100), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
-        (braked(100, 31), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", True),
-        (braked(100, 30), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", False),
-        (braked(100, 50), {"peak_brake_bar": 20.0}, "overbraked_vs_reference", False),
+        (brake_from(150), {"brake_point_m": 60.0}, "late_brake_vs_reference", True),
+        (brake_from(143), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
+        (brake_from(100), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
+        (brake_from(100, 31), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", True),
+        (brake_from(100, 30), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", False),
+        (brake_from(100, 50), {"peak_brake_bar": 20.0}, "overbraked_vs_reference", False),
         (ring_frames(1), {"exit_speed_kmh": 93.1}, "slow_exit_vs_reference", True),
         (ring_frames(1), {"exit_speed_kmh": 92.9}, "slow_exit_vs_reference", False),
     ],
@@ -116,7 +116,7 @@ def test_the_own_best_pass_tells_from_three_laps_on(laps: int, result: bool) -> 
         speed: Numbers = 30.0 - np.where(way < 1000, 10.0, 5.0) * between(way, 180, 320)
         return speed
 
-    moments = of(paced_frames(pace, laps, hz=20.0))
+    moments = of(pace_frames(pace, laps, hz=20.0))
     assert ("slow_exit_vs_reference" in categories(moments)) is result
     assert "improved_vs_first_pass" in categories(moments)
     for moment in moments:
@@ -150,7 +150,7 @@ def test_coasting_through_a_corner() -> None:
 def test_gaps_of_the_recording_come_last() -> None:
     session = ring_frames(3, hz=10.0)
     t = session.columns["timestamp"]
-    result = of(kept(session, ((t < 30) | (t > 32)) & ((t < 70) | (t > 70.9))))
+    result = of(keep(session, ((t < 30) | (t > 32)) & ((t < 70) | (t > 70.9))))
 
     gaps = [item for item in result if item.category == "telemetry_gap"]
     assert result[-2:] == tuple(gaps)
@@ -164,7 +164,7 @@ def test_a_sector_that_another_lap_drove_faster_is_a_highlight() -> None:
         return 25.0 + first + 0.5 * (way >= 1000)
 
     result = [
-        frame for frame in of(paced_frames(pace, 2, hz=20.0)) if frame.category == "best_sector"
+        frame for frame in of(pace_frames(pace, 2, hz=20.0)) if frame.category == "best_sector"
     ]
     assert result == []  # lap 2 is faster everywhere else and nearly there
 
@@ -173,7 +173,7 @@ def test_a_sector_that_another_lap_drove_faster_is_a_highlight() -> None:
         return speed
 
     (frame,) = [
-        frame for frame in of(paced_frames(quicker, 2, hz=20.0)) if frame.category == "best_sector"
+        frame for frame in of(pace_frames(quicker, 2, hz=20.0)) if frame.category == "best_sector"
     ]
     assert (frame.lap, frame.title, frame.severity) == (1, "Best Sector 2", "positive")
     assert frame.distance_m == pytest.approx(2000 / 3, abs=3)
@@ -193,7 +193,7 @@ def test_incidents_are_highlights_and_assistance_is_the_least_of_them() -> None:
 def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     track = Library.read(DATA).tracks["larkfell"]
     session = synthetic(track, 4, hz=20.0, skill=0.7, seed=seed, noise=USUAL).frames
-    drive = driven(session, track)
+    drive = drive_on(session, track)
     result = find_highlights(drive)
 
     assert len(result) == MOST
@@ -205,7 +205,7 @@ def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     assert max(names.count(name) for name in names) <= 2
     corners = [item.corner for item in result if item.corner]
     assert max((corners.count(name) for name in corners), default=0) <= 3
-    assert find_highlights(driven(session, track)) == result
+    assert find_highlights(drive_on(session, track)) == result
     for item in result:
         assert drive.series.t[0] <= item.timestamp <= drive.series.t[-1]
         assert item.video_in_s < item.video_out_s
@@ -226,7 +226,7 @@ def test_without_known_corners_the_rest_is_found() -> None:
     session = ring_frames(2, distance_m=lambda way: way % 1000, combo_g=1.0)
     session.columns["combo_g"][300] = 2.5
     bare = without(session, "lat", "lon")
-    result = find_highlights(driven(bare, ring_track(line=False, corners=())))
+    result = find_highlights(drive_on(bare, ring_track(line=False, corners=())))
 
     assert {"incident", "best_lap"} <= set(categories(result))
 

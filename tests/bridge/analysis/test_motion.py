@@ -19,8 +19,16 @@ from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.stats import compute_stats, measure_straights
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
-from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
-from tests.bridge.session.sessions import changed, circle, circle_gate, kept
+from tests.bridge.analysis.lapkit import (
+    LENGTH,
+    OVAL,
+    drive_circle,
+    drive_laps,
+    on_track,
+    oval,
+    session,
+)
+from tests.bridge.session.sessions import change, circle, circle_gate, keep
 
 PLAIN = [(20.0, 20.0, 20.0)] * 2
 COUNT = len(session(PLAIN))
@@ -32,13 +40,13 @@ def counts(result: Pedals) -> tuple[int | None, ...]:
     return tuple(getattr(result.states, name).frames for name in STATES)
 
 
-def made(**channels: Numbers | float) -> Drive:
+def make(**channels: Numbers | float) -> Drive:
     """Two laps of a minute at an even 50 m/s, 1201 frames."""
-    return drive_of(detect(changed(session(PLAIN), **channels), track_length_m=LENGTH))
+    return drive_of(detect(change(session(PLAIN), **channels), track_length_m=LENGTH))
 
 
 def test_even_driving_has_even_numbers() -> None:
-    result = compute_stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
+    result = compute_stats(make(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
 
     assert result.top_speed_kmh == pytest.approx(180.0)
     assert result.average_speed_kmh == pytest.approx(180.0)
@@ -56,7 +64,7 @@ def test_even_driving_has_even_numbers() -> None:
 def test_the_average_speed_is_over_time_not_over_frames() -> None:
     frames = session([(10.0, 10.0, 40.0)] * 2)
     t = frames.columns["timestamp"]
-    sparse = kept(frames, (t < 60.0) | (np.arange(len(t)) % 4 == 0))  # the second lap at 2.5 Hz
+    sparse = keep(frames, (t < 60.0) | (np.arange(len(t)) % 4 == 0))  # the second lap at 2.5 Hz
 
     result = compute_stats(drive_of(detect(sparse, track_length_m=LENGTH)))
 
@@ -67,17 +75,17 @@ def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
     throttle = np.full(COUNT, 100.0)
     throttle[300:310] = 94.9
     frames = session(PLAIN, throttle_pct=throttle)
-    assert compute_stats(made(throttle_pct=throttle)).longest_full_throttle_s == pytest.approx(89.0)
+    assert compute_stats(make(throttle_pct=throttle)).longest_full_throttle_s == pytest.approx(89.0)
 
     t = frames.columns["timestamp"]
-    paused = detect(kept(frames, (t < 60.0) | (t > 63.0)), track_length_m=LENGTH)
+    paused = detect(keep(frames, (t < 60.0) | (t > 63.0)), track_length_m=LENGTH)
 
     assert compute_stats(drive_of(paused)).longest_full_throttle_s == pytest.approx(56.9)
     assert compute_stats(drive_of(paused)).n_gaps == 1
 
 
 def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
-    result = measure_friction_circle(made(g_lat=0.6, g_long=0.8))
+    result = measure_friction_circle(make(g_lat=0.6, g_long=0.8))
 
     assert result.max_combo_g_observed == result.envelope_g == pytest.approx(1.0)
     assert result.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
@@ -87,7 +95,7 @@ def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
 
 
 def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there_is_one() -> None:
-    gentle = made(g_lat=0.1, g_long=0.0)
+    gentle = make(g_lat=0.1, g_long=0.0)
     assert measure_friction_circle(gentle).envelope_g == 0.5
 
     drive, _ = oval(2)
@@ -103,7 +111,7 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
 
 def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
     assert (
-        measure_friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed
+        measure_friction_circle(make(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed
         == 2.0
     )
 
@@ -112,7 +120,7 @@ def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
 def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: int) -> None:
     g_lat = np.arange(COUNT) / COUNT
 
-    result = measure_friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
+    result = measure_friction_circle(make(g_lat=g_lat, g_long=0.0), samples=most)
 
     assert [sample.gLat for sample in result.samples] == g_lat[::stride][:count].tolist()
 
@@ -123,7 +131,7 @@ def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: 
     arrays.arrays(np.float64, COUNT, elements=st.one_of(st.just(math.nan), st.floats(0, 90))),
 )
 def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brake: Numbers) -> None:
-    drive = made(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
+    drive = make(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
 
     histogram = measure_friction_circle(drive).histogram_pct
     assert sum(share or 0.0 for share in histogram) == pytest.approx(100.0)
@@ -141,7 +149,7 @@ def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
     lap, at = place // LENGTH, place % LENGTH
     throttle = np.where((at < 100) | ((at >= 200) & (at < 300) & (lap == 0)), 95.0, 94.0)
 
-    result = measure_hustle(made(throttle_pct=throttle))
+    result = measure_hustle(make(throttle_pct=throttle))
 
     assert len(result) == 60
     assert [item.start_m for item in result[:3]] == [0.0, 50.0, 100.0]
@@ -164,7 +172,7 @@ def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     throttle[:400], brake[300:500] = 5.0, 1.0
     throttle[:100], brake[300:350] = 5.1, 1.1
     throttle[320:350] = 50.0
-    drive = made(throttle_pct=throttle, brake_bar=brake)
+    drive = make(throttle_pct=throttle, brake_bar=brake)
 
     result = measure_pedals(drive)
     assert counts(result) == (100, 20, 30, COUNT - 150)
@@ -177,8 +185,8 @@ def test_the_time_in_a_state_is_that_of_the_clock_not_of_its_frames() -> None:
     frames = session([(10.0, 10.0, 40.0)] * 2)
     t = frames.columns["timestamp"]
     throttle = np.where(t < 60.0, 50.0, 0.0)
-    pedals = changed(frames, throttle_pct=throttle, brake_bar=0.0)
-    sparse = kept(pedals, (t < 60.0) | (np.arange(len(t)) % 4 == 0))
+    pedals = change(frames, throttle_pct=throttle, brake_bar=0.0)
+    sparse = keep(pedals, (t < 60.0) | (np.arange(len(t)) % 4 == 0))
 
     result = measure_pedals(drive_of(detect(sparse, track_length_m=LENGTH)))
 
@@ -251,12 +259,12 @@ def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> Non
 
 
 def test_a_circle_has_no_straights() -> None:
-    assert measure_straights(circled()) == ()
+    assert measure_straights(drive_circle()) == ()
 
 
 def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
     frames = circle(130.0, hz=1.0)
-    late = changed(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)
+    late = change(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)
     drive = drive_of(detect(late, gate=circle_gate(), track_length_m=1000.0))
 
     result = compute_stats(drive)
@@ -264,4 +272,4 @@ def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
     assert result.n_laps == 3
     assert result.best_lap_s == pytest.approx(40.0, abs=0.05)
     assert result.session_duration_s == pytest.approx(129.0)
-    assert lapped(PLAIN, hz=1.0).best.duration_s == pytest.approx(60.0)
+    assert drive_laps(PLAIN, hz=1.0).best.duration_s == pytest.approx(60.0)

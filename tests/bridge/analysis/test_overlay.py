@@ -12,8 +12,8 @@ from runtime.bridge.analysis.overlay import (
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Samples
-from tests.bridge.analysis.lapkit import LENGTH, lapped, session
-from tests.bridge.session.sessions import kept
+from tests.bridge.analysis.lapkit import LENGTH, drive_laps, session
+from tests.bridge.session.sessions import keep
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 POINTS = 301
@@ -23,7 +23,7 @@ POINTS = 301
 def channels_of(
     lap: int, signals: dict[str, Samples] | None = None, discrete: tuple[str, ...] = ()
 ) -> Channels:
-    return lap_channels(lapped(TWO, throttle_pct=40.0), lap, POINTS, signals or {}, discrete)
+    return lap_channels(drive_laps(TWO, throttle_pct=40.0), lap, POINTS, signals or {}, discrete)
 
 
 def test_time_and_channels_stand_at_even_places_of_the_lap() -> None:
@@ -73,7 +73,7 @@ def test_a_signal_is_not_drawn_across_a_pause_of_its_own() -> None:
 def test_places_that_were_passed_unseen_have_no_row() -> None:
     frames = session(TWO)
     t = frames.columns["timestamp"]
-    paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
+    paused = drive_of(detect(keep(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
 
     result = lap_axis(paused, 2, 50.0)
 

@@ -14,13 +14,13 @@ from tests.bridge.analysis.cornerkit import (
     Curve,
     between,
     corner,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import kept
+from tests.bridge.session.sessions import keep
 
 
 def one(drive: Drive, name: str = "Turn 1") -> Pass:
@@ -31,7 +31,7 @@ def one(drive: Drive, name: str = "Turn 1") -> Pass:
 
 @pytest.mark.parametrize("hz", [1.0, 5.0, 10.0, 100.0, 200.0])
 def test_an_even_drive_takes_as_long_as_the_window_is_long(hz: float) -> None:
-    drive = driven(ring_frames(3, speed=20.0, hz=hz), ring_track())
+    drive = drive_on(ring_frames(3, speed=20.0, hz=hz), ring_track())
 
     result = list_passes(drive)
     assert [p.lap for p in result["Turn 1"]] == [1, 2, 3]
@@ -47,7 +47,7 @@ def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
     def pace(way: Numbers) -> Numbers:
         return 30.0 - 10.0 * np.interp(way % LENGTH, [200, 250, 300], [0, 1, 0])
 
-    p = list_passes(driven(paced_frames(pace, 1, hz=20.0), ring_track()))["Turn 1"][0]
+    p = list_passes(drive_on(pace_frames(pace, 1, hz=20.0), ring_track()))["Turn 1"][0]
 
     assert p.entry_speed_kmh == pytest.approx(108.0, abs=0.3)
     assert p.apex_speed_kmh == pytest.approx(72.0, abs=1.0)
@@ -75,7 +75,7 @@ def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
 def test_braking_is_measured_from_the_entry(
     brake: Curve | float, peak: float, point: float | None, release: float | None
 ) -> None:
-    p = one(driven(ring_frames(1, hz=100.0, brake_bar=brake, throttle_pct=0.0), ring_track()))
+    p = one(drive_on(ring_frames(1, hz=100.0, brake_bar=brake, throttle_pct=0.0), ring_track()))
 
     assert p.peak_brake_bar == peak
     assert p.brake_point_m == (None if point is None else pytest.approx(point, abs=0.5))
@@ -90,7 +90,7 @@ def test_braking_for_the_last_corner_is_not_that_for_this_one() -> None:
         1, hz=100.0, brake_bar=lambda way: 50 * between(way, 150, 220) + 20 * between(way, 330, 360)
     )
 
-    p = one(driven(session, ring_track(near)), "Turn 2")
+    p = one(drive_on(session, ring_track(near)), "Turn 2")
     assert p.peak_brake_bar == 20.0
     assert p.brake_point_m == pytest.approx(20.0, abs=0.5)
 
@@ -106,7 +106,7 @@ def test_time_on_no_pedal_and_coasting(released_m: float, opened_m: float, secon
         throttle_pct=lambda way: 80.0 * between(way, opened_m, 150),
     )
 
-    p = one(driven(session, ring_track()))
+    p = one(drive_on(session, ring_track()))
     assert p.nothing_time_s == pytest.approx(seconds, abs=0.011)
     assert p.coast_seconds == pytest.approx(seconds, abs=0.011)
     assert p.throttle_at_exit_pct == 80.0
@@ -119,20 +119,20 @@ def test_steering_corrections_need_three_degrees_on_both_sides(
     def steering(way: Numbers) -> Numbers:  # five half waves of 20 m in the window
         return amplitude * np.sign(np.sin(np.pi * (way - 200) / 20))
 
-    p = one(driven(ring_frames(1, hz=100.0, steering_deg=steering), ring_track()))
+    p = one(drive_on(ring_frames(1, hz=100.0, steering_deg=steering), ring_track()))
     assert p.steering_corrections == corrections
 
 
 def test_largest_accelerations_are_without_sign() -> None:
     session = ring_frames(1, g_lat=lambda way: -1.5 * between(way, 240, 250), g_long=0.0)
 
-    p = one(driven(session, ring_track()))
+    p = one(drive_on(session, ring_track()))
     assert (p.max_g_lat, p.max_combo_g) == (1.5, 1.5)
 
 
 def test_a_corner_over_start_finish_belongs_to_the_lap_of_its_apex() -> None:
     over = (corner("Turn 1", 1, 960, 20, 60), corner("Turn 2", 2, 930, 990, 30))
-    result = list_passes(driven(ring_frames(3, hz=50.0), ring_track(over)))
+    result = list_passes(drive_on(ring_frames(3, hz=50.0), ring_track(over)))
 
     assert [p.lap for p in result["Turn 1"]] == [1, 2, 3]
     assert [p.lap for p in result["Turn 2"]] == [1, 2, 3]
@@ -145,7 +145,7 @@ def test_braking_before_start_finish_counts_for_the_first_corner() -> None:
     first = (corner("Turn 1", 1, 50, 80, 120),)
     session = ring_frames(2, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 950, 60))
 
-    result = list_passes(driven(session, ring_track(first)))["Turn 1"]
+    result = list_passes(drive_on(session, ring_track(first)))["Turn 1"]
     assert [p.lap for p in result] == [1, 2]
     for p in result:
         assert p.brake_point_m == pytest.approx(100.0, abs=0.5)
@@ -156,7 +156,7 @@ def test_a_corner_in_which_recording_paused_has_no_pass(name: str) -> None:
     session = ring_frames(2, hz=10.0)
     way = np.arange(len(session)) * 2.5 - 400
     middle = {"Turn 1": 1250, "Turn 2": 1650}[name]
-    drive = driven(kept(session, np.abs(way - middle) > 30), ring_track())
+    drive = drive_on(keep(session, np.abs(way - middle) > 30), ring_track())
 
     laps = {corner: [p.lap for p in passes] for corner, passes in list_passes(drive).items()}
     assert laps == {"Turn 1": [1, 2], "Turn 2": [1, 2]} | {name: [1]}
@@ -167,7 +167,7 @@ def test_an_approach_begins_behind_a_pause() -> None:
         1, hz=50.0, brake_bar=lambda way: 60 * between(way, 20, 40) + 20 * between(way, 150, 210)
     )
     way = np.arange(len(session)) * 0.5 - 400
-    p = one(driven(kept(session, np.abs(way - 90) > 20), ring_track()))
+    p = one(drive_on(keep(session, np.abs(way - 90) > 20), ring_track()))
 
     assert p.peak_brake_bar == 20.0
     assert p.brake_point_m == pytest.approx(50.0, abs=0.6)
@@ -176,7 +176,7 @@ def test_an_approach_begins_behind_a_pause() -> None:
 def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
     short = (corner("Turn 1", 1, 200, 210, 220),)
 
-    assert list_passes(driven(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
+    assert list_passes(drive_on(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
 
 
 """What is computed of speed and positions instead."""
@@ -184,7 +184,7 @@ def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
 
 def test_without_positions_the_distance_tells_the_place() -> None:
     session = without(ring_frames(2, distance_m=lambda way: way + 400), "lat", "lon")
-    result = list_passes(driven(session, ring_track()))
+    result = list_passes(drive_on(session, ring_track()))
 
     assert [p.lap for p in result["Turn 1"]] == [1, 2]
     assert result["Turn 1"][0].corner_time_s == pytest.approx(4.0, abs=0.01)
@@ -192,7 +192,7 @@ def test_without_positions_the_distance_tells_the_place() -> None:
 
 def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
     session = ring_frames(0, begin_m=-450.0, speed=25.0)  # from 550 m over the line to 100 m
-    drive = driven(session, ring_track(), partial=True)
+    drive = drive_on(session, ring_track(), partial=True)
 
     result = list_passes(drive)
     assert [p.lap for p in result["Turn 2"]] == [1]
@@ -201,8 +201,8 @@ def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
 
 def test_passes_of_one_lap_are_those_of_the_session() -> None:
     session = ring_frames(3, brake_bar=lambda way: 20.0 * between(way, 150, 230))
-    whole = list_passes(driven(session, ring_track()))
-    second = list_passes(driven(session, ring_track(), lap=2))
+    whole = list_passes(drive_on(session, ring_track()))
+    second = list_passes(drive_on(session, ring_track(), lap=2))
 
     assert second == {name: (passes[1],) for name, passes in whole.items()}
 
@@ -222,7 +222,7 @@ def test_corner_times_and_stretches_between_add_up_to_the_lap(
     def pace(way: Numbers) -> Numbers:
         return speed * (1 + 0.3 * np.sin(2 * np.pi * way / LENGTH + phase))
 
-    drive = driven(paced_frames(pace, 2, hz=hz, begin_m=begin), ring_track())
+    drive = drive_on(pace_frames(pace, 2, hz=hz, begin_m=begin), ring_track())
     result = list_passes(drive)
     for lap in drive.counted:
         inside = [p for passes in result.values() for p in passes if p.lap == lap.number]

@@ -16,16 +16,16 @@ from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
-    driven,
-    paced_frames,
+    drive_on,
+    pace_frames,
     ring_frames,
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import kept
+from tests.bridge.session.sessions import keep
 
 
-def limited(most_g: float) -> References:
+def limit_to(most_g: float) -> References:
     return References(
         {
             "ring": ReferenceLap(
@@ -37,7 +37,7 @@ def limited(most_g: float) -> References:
 
 def test_an_even_hand_is_perfectly_smooth() -> None:
     session = ring_frames(2, hz=50.0, steering_deg=lambda way: way % 1000, brake_bar=3.0)
-    result = measure_smoothness(driven(session, ring_track()))
+    result = measure_smoothness(drive_on(session, ring_track()))
 
     assert list(result) == ["Turn 1", "Turn 2"]
     assert result["Turn 1"].steering_dot_std == pytest.approx(0.0, abs=1e-6)
@@ -52,21 +52,21 @@ def test_the_calmest_pass_is_shown() -> None:
         return chance.normal(30, np.where(way < 1000, 2.0, 0.1))
 
     session = ring_frames(2, hz=50.0, steering_deg=steering)
-    result = measure_smoothness(driven(session, ring_track()))["Turn 1"]
+    result = measure_smoothness(drive_on(session, ring_track()))["Turn 1"]
     assert result.lap == 2
     # differences of independent errors, by a 50th of a second
     assert result.steering_dot_std == pytest.approx(0.1 * np.sqrt(2) * 50, rel=0.2)
 
 
 def test_an_even_driver_is_consistent_and_another_is_not() -> None:
-    even = measure_consistency(driven(ring_frames(3, hz=20.0), ring_track()))
+    even = measure_consistency(drive_on(ring_frames(3, hz=20.0), ring_track()))
     assert even.lap_time_std == pytest.approx(0.0, abs=1e-3)
 
     def pace(way: Numbers) -> Numbers:
         speed: Numbers = 25.0 - 5.0 * between(way, 200, 300) * (way > 1000)
         return speed
 
-    result = measure_consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
+    result = measure_consistency(drive_on(pace_frames(pace, 2, hz=50.0), ring_track()))
     assert result.lap_time_spread == pytest.approx(1.0, abs=0.02)
     assert result.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
     assert result.most_variable_corner is not None
@@ -75,19 +75,19 @@ def test_an_even_driver_is_consistent_and_another_is_not() -> None:
 
 
 def test_one_lap_does_not_vary() -> None:
-    result = measure_consistency(driven(ring_frames(1), ring_track()))
+    result = measure_consistency(drive_on(ring_frames(1), ring_track()))
 
     assert (result.lap_time_std, result.lap_time_spread) == (0.0, 0.0)
     assert result.most_variable_corner is None
 
 
 def test_distance_to_the_line() -> None:
-    result = measure_track_out(driven(ring_frames(2, hz=20.0), ring_track()))
+    result = measure_track_out(drive_on(ring_frames(2, hz=20.0), ring_track()))
 
     assert result is not None
     assert result.max_xte_m < 0.2
     assert result.samples == pytest.approx(2 * 800, abs=2)
-    assert measure_track_out(driven(ring_frames(2))) is None
+    assert measure_track_out(drive_on(ring_frames(2))) is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_distance_to_the_line() -> None:
     ],
 )
 def test_bands_of_the_used_grip(combo: float, band: str) -> None:
-    result = measure_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
+    result = measure_bands(drive_on(ring_frames(1, combo_g=combo), ring_track()), limit_to(1.0))
 
     assert result is not None
     assert result.dominant_band == band
@@ -113,12 +113,12 @@ def test_bands_of_the_used_grip(combo: float, band: str) -> None:
 
 def test_shares_of_the_bands_are_shares_of_time() -> None:
     session = ring_frames(2, hz=50.0, combo_g=lambda way: 0.2 + 0.7 * between(way, 0, 300))
-    result = measure_bands(driven(session, ring_track()), limited(1.0))
+    result = measure_bands(drive_on(session, ring_track()), limit_to(1.0))
 
     assert result is not None
     assert sum(result.pct_per_band.values()) == pytest.approx(100.0)
     assert result.pct_per_band["at_peak"] == pytest.approx(30.0, abs=0.2)
-    assert measure_bands(driven(without(session, "combo_g"), ring_track())) is None
+    assert measure_bands(drive_on(without(session, "combo_g"), ring_track())) is None
 
 
 @pytest.mark.parametrize("hz", [20.0, 50.0, 100.0])
@@ -128,7 +128,7 @@ def test_grip_that_goes_back_and_forth_is_an_oscillation(hz: float) -> None:
         return np.where((way > 500) & (way < 575), used, 0.4)
 
     session = ring_frames(2, hz=hz, combo_g=combo)
-    result = find_oscillations(driven(session, ring_track()), limited(1.0))
+    result = find_oscillations(drive_on(session, ring_track()), limit_to(1.0))
 
     assert len(result) == 1
     assert result[0].crossings >= 4
@@ -143,7 +143,7 @@ def test_ten_frames_a_second_show_no_oscillation() -> None:
 
     for hz, shown in ((20.0, 1), (10.0, 0)):
         session = ring_frames(2, hz=hz, combo_g=combo)
-        assert len(find_oscillations(driven(session, ring_track()), limited(1.0))) == shown
+        assert len(find_oscillations(drive_on(session, ring_track()), limit_to(1.0))) == shown
 
 
 def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
@@ -151,15 +151,15 @@ def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
     noise = chance.normal(0.6, 0.02, 100 * 1000)
     session = ring_frames(2, hz=100.0, combo_g=lambda way: noise[: len(way)])
 
-    assert find_oscillations(driven(session, ring_track()), limited(1.0)) == ()
+    assert find_oscillations(drive_on(session, ring_track()), limit_to(1.0)) == ()
 
 
 def test_a_pause_is_no_change_of_band() -> None:
     session = ring_frames(2, hz=50.0, combo_g=lambda way: np.where(way > 550, 0.9, 0.4))
     t = session.columns["timestamp"]
-    paused = kept(session, (t < 37.5) | (t > 39))
+    paused = keep(session, (t < 37.5) | (t > 39))
 
-    assert find_oscillations(driven(paused, ring_track()), limited(1.0)) == ()
+    assert find_oscillations(drive_on(paused, ring_track()), limit_to(1.0)) == ()
 
 
 def test_a_session_leaves_events_in_a_history() -> None:
@@ -167,7 +167,7 @@ def test_a_session_leaves_events_in_a_history() -> None:
         speed: Numbers = 25.0 - 8.0 * between(way, 200, 300) * (way < 1000)
         return speed
 
-    drive = driven(paced_frames(pace, 3, hz=20.0), ring_track())
+    drive = drive_on(pace_frames(pace, 3, hz=20.0), ring_track())
     card, moments = grade_session(drive), find_highlights(drive)
     result = list_events(card, moments, None)
 
@@ -185,8 +185,8 @@ def test_a_session_leaves_events_in_a_history() -> None:
 
 
 def test_a_mistake_is_an_event_for_its_corner() -> None:
-    drive = driven(ring_frames(2, combo_g=lambda way: 1 + between(way, 240, 260)), ring_track())
-    result = list_events(grade_session(drive), find_highlights(drive, limited(1.0)), 1.0)
+    drive = drive_on(ring_frames(2, combo_g=lambda way: 1 + between(way, 240, 260)), ring_track())
+    result = list_events(grade_session(drive), find_highlights(drive, limit_to(1.0)), 1.0)
 
     assert [item.corner for item in result if item.kind == "mistake"] == ["Turn 1"]
 

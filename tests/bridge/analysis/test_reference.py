@@ -25,7 +25,7 @@ from runtime.bridge.analysis.reference import (
     write_reference,
 )
 from runtime.bridge.track.model import TrackError
-from tests.bridge.analysis.cornerkit import between, driven, paced_frames, ring_frames, ring_track
+from tests.bridge.analysis.cornerkit import between, drive_on, pace_frames, ring_frames, ring_track
 
 SMALL: dict[str, Any] = {
     "track": "Ring",
@@ -83,7 +83,7 @@ def test_a_lap_written_is_the_lap_read() -> None:
     session = ring_frames(
         2, brake_bar=lambda way: 20.0 * between(way, 150, 230), g_lat=1.1, g_long=0
     )
-    lap = make_reference(driven(session, ring_track()), 2, "s1")
+    lap = make_reference(drive_on(session, ring_track()), 2, "s1")
     again = parse_reference(format_reference(lap))
 
     assert (again.track, again.source_file) == ("ring", "s1, lap 2")
@@ -98,8 +98,8 @@ def test_a_lap_written_is_the_lap_read() -> None:
 
 
 def test_the_best_lap_is_the_reference_where_none_is_named() -> None:
-    session = paced_frames(lambda way: 25.0 + 0.001 * way, 3)
-    drive = driven(session, ring_track())
+    session = pace_frames(lambda way: 25.0 + 0.001 * way, 3)
+    drive = drive_on(session, ring_track())
 
     assert make_reference(drive).lap_time_s == min(lap.duration_s for lap in drive.counted)
     with pytest.raises(NoSuchLap):
@@ -112,7 +112,7 @@ def references(*names: str, track: str = "ring") -> References:
 
 
 def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> None:
-    drive = driven(ring_frames(2), ring_track())
+    drive = drive_on(ring_frames(2), ring_track())
     result = find_aims(drive, references("Turn 2", "Elsewhere"))
 
     assert result["Turn 1"].basis == "session_best"
@@ -124,7 +124,7 @@ def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> 
 
 
 def test_a_file_of_another_circuit_does_not_count() -> None:
-    drive = driven(ring_frames(2), ring_track())
+    drive = drive_on(ring_frames(2), ring_track())
 
     assert find_aims(drive, references("Turn 1", track="Oval"))["Turn 1"].basis == "session_best"
     assert references("Turn 1", track="RING").of(drive.track) is not None
@@ -133,7 +133,7 @@ def test_a_file_of_another_circuit_does_not_count() -> None:
 
 
 def test_the_session_is_compared_with_its_quickest_pass() -> None:
-    drive = driven(paced_frames(lambda way: 25.0 + 0.001 * way, 3), ring_track())
+    drive = drive_on(pace_frames(lambda way: 25.0 + 0.001 * way, 3), ring_track())
 
     for name, aim in find_aims(drive).items():
         times = [passage.corner_time_s for passage in list_passes(drive)[name]]

@@ -16,12 +16,12 @@ from runtime.bridge.analysis.video import (
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, VideoFrame
-from tests.bridge.analysis.lapkit import lapped
+from tests.bridge.analysis.lapkit import drive_laps
 
-DRIVE = lapped([(10.0, 10.0, 10.0)] * 2)
+DRIVE = drive_laps([(10.0, 10.0, 10.0)] * 2)
 
 
-def filmed(*moments: float, path: str = "a.mp4", drive: Drive = DRIVE) -> Footage:
+def film(*moments: float, path: str = "a.mp4", drive: Drive = DRIVE) -> Footage:
     return sort_footage(drive, [VideoFrame(t, None, path, t - 5.0) for t in moments])
 
 
@@ -39,11 +39,11 @@ def pairs(video: Footage, ask: Ask) -> list[tuple[float, float | None]]:
 def test_exactly_the_window_counts_and_of_two_the_earlier_is_taken(t: float) -> None:
     around = (round(t - 0.05, 3), round(t + 0.05, 3))
 
-    assert pairs(filmed(t), Ask(around[0] - 0.01, around[1] + 0.01)) == [
+    assert pairs(film(t), Ask(around[0] - 0.01, around[1] + 0.01)) == [
         (around[0], t),
         (around[1], t),
     ]
-    both = filmed(around[0] + 0.05 - 0.1, around[0] + 0.05)
+    both = film(around[0] + 0.05 - 0.1, around[0] + 0.05)
     assert pairs(both, Ask(around[0] - 0.01, around[0] + 0.01)) == [
         (around[0], round(around[0] - 0.05, 3))
     ]
@@ -59,7 +59,7 @@ def test_of_two_files_with_one_moment_the_first_by_name_is_taken() -> None:
 
 
 def test_the_limit_and_unmatched_frames() -> None:
-    video = filmed(*np.arange(0.0, 60.0, 0.2).tolist())
+    video = film(*np.arange(0.0, 60.0, 0.2).tolist())
 
     result = match_frames(DRIVE, video, Ask(most=100))
     assert (len(result.frames), result.more) == (100, True)
@@ -71,11 +71,11 @@ def test_the_limit_and_unmatched_frames() -> None:
 
 
 def test_without_video_nothing_is_matched() -> None:
-    result = match_frames(DRIVE, filmed(), Ask(most=10))
+    result = match_frames(DRIVE, film(), Ask(most=10))
 
     assert result.video.tolist() == [-1] * 10
     assert np.isnan(result.dt_s).all()
-    assert find_sources(filmed(), 0.0, 9.0) == ()
+    assert find_sources(film(), 0.0, 9.0) == ()
 
 
 @given(
@@ -83,7 +83,7 @@ def test_without_video_nothing_is_matched() -> None:
     st.floats(0.001, 1.0),
 )
 def test_no_other_video_frame_is_nearer(moments: list[float], window_s: float) -> None:
-    video = filmed(*moments)
+    video = film(*moments)
     result = match_frames(DRIVE, video, Ask(window_s=window_s, most=1000))
 
     assert result.frames.tolist() == list(range(601))

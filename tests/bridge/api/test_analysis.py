@@ -21,7 +21,7 @@ from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.conftest import Start
-from tests.bridge.session.sessions import changed, kept
+from tests.bridge.session.sessions import change, keep
 from tools.drive import USUAL, drive
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -142,7 +142,7 @@ async def test_what_is_written_without_a_model_fits_the_described_one(
 @pytest.mark.asyncio(loop_scope="function")
 async def test_the_guard_stands_before_every_analytic(bridge: Bridge) -> None:
     await bridge.ok("POST", "/session/start", {"session_id": "empty"})
-    short = kept(DRIVEN.frames, np.arange(len(DRIVEN.frames)) < 100)
+    short = keep(DRIVEN.frames, np.arange(len(DRIVEN.frames)) < 100)
     await bridge.service.db.append_frames("short", short, meta=SessionMeta(track="tarn-oval"))
     for name in EVERY:
         assert (await bridge.refused("GET", f"/session/none/{name}"))[0] == 404
@@ -289,7 +289,7 @@ async def test_a_lap_is_compared_with_a_target_the_ideal_and_the_record(
         await bridge.ok("POST", "/session/start", other)
         await bridge.service.db.append_frames("quick", quick.frames)
         await bridge.ok("POST", "/session/start", {**other, "session_id": "tom", "driver": "Tom"})
-        fast = changed(quick.frames, timestamp=quick.frames.columns["timestamp"] * 0.9)
+        fast = change(quick.frames, timestamp=quick.frames.columns["timestamp"] * 0.9)
         await bridge.service.db.append_frames("tom", fast)
 
         record = await bridge.ok("GET", "/session/s/compare?a=best&b=record")
@@ -332,7 +332,7 @@ async def test_without_a_database_every_analytic_says_so(driven: Bridge) -> None
 
 async def test_without_positions_or_track_nobody_knows_the_corners(start: Start) -> None:
     async with start(track="") as bridge:
-        bare = changed(DRIVEN.frames, lat=np.nan, lon=np.nan)
+        bare = change(DRIVEN.frames, lat=np.nan, lon=np.nan)
         await bridge.service.db.append_frames("s", bare)
         for name in CORNERING:
             answer = await bridge.refused("GET", f"/session/s/{name}?partial=true")
@@ -341,7 +341,7 @@ async def test_without_positions_or_track_nobody_knows_the_corners(start: Start)
 
 async def test_corners_that_were_found_are_said_to_be(start: Start) -> None:
     async with start(track="") as bridge:
-        moved = changed(DRIVEN.frames, lon=DRIVEN.frames.columns["lon"] + 5.0)
+        moved = change(DRIVEN.frames, lon=DRIVEN.frames.columns["lon"] + 5.0)
         await bridge.service.db.append_frames("s", moved)
         for name in CORNERING[:-1]:
             assert (await bridge.ok("GET", f"/session/s/{name}"))["geometry"] == "detected"

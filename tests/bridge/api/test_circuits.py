@@ -9,7 +9,7 @@ from runtime.bridge.live.circuits import LEARNING, NOWHERE
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import ONE_BACKEND, Start
-from tests.bridge.session.sessions import changed, kept
+from tests.bridge.session.sessions import change, keep
 from tests.bridge.simulator.drivekit import LARKFELL
 from tools.drive import drive
 
@@ -28,13 +28,13 @@ def here() -> Frames:
 @pytest.fixture(scope="module")
 def elsewhere(here: Frames) -> Frames:
     """Two laps of a circuit that nobody knows."""
-    return changed(here, lon=here.columns["lon"] + 2.0)
+    return change(here, lon=here.columns["lon"] + 2.0)
 
 
 @pytest.fixture(scope="module")
 def blind(here: Frames) -> Frames:
     """Two laps without positions, of which nobody can say where they were driven."""
-    return changed(here, lat=np.nan, lon=np.nan)
+    return change(here, lat=np.nan, lon=np.nan)
 
 
 async def driven(bridge: Bridge, frames: Frames, **about: Json) -> str:
@@ -132,7 +132,7 @@ async def test_laps_of_an_unknown_circuit_are_nobodys_best_at_the_default(
 ) -> None:
     """A short unknown circuit must not give the record of the one that is shown by default."""
     t = elsewhere.columns["timestamp"]
-    await driven(bridge, changed(elsewhere, timestamp=t / 2), session_id="fast-elsewhere", car="a")
+    await driven(bridge, change(elsewhere, timestamp=t / 2), session_id="fast-elsewhere", car="a")
     session_id = await driven(bridge, here, session_id="here", car="a")
 
     compared = await bridge.ok("GET", f"/session/{session_id}/compare?a=best&b=record")
@@ -150,7 +150,7 @@ async def test_laps_of_two_unknown_circuits_do_not_compete(
     for name in ("lat", "lon"):
         small[name] = (columns[name] + columns[name].mean()) / 2
     await driven(bridge, elsewhere, session_id="car", car="a")
-    await driven(bridge, changed(elsewhere, **small), session_id="kart", car="a")
+    await driven(bridge, change(elsewhere, **small), session_id="kart", car="a")
     await driven(bridge, elsewhere, session_id="car-again", car="a")
 
     entries = (await bridge.ok("GET", "/leaderboard"))["entries"]
@@ -187,7 +187,7 @@ async def test_a_session_says_why_the_coach_is_silent(
         answer: str | None = detail["silent"]
         return answer
 
-    begun = kept(elsewhere, elsewhere.columns["timestamp"] < 60.0)
+    begun = keep(elsewhere, elsewhere.columns["timestamp"] < 60.0)
     assert await silent(await driven(bridge, begun, track="Home Park")) == LEARNING
     closed = await driven(bridge, elsewhere, track="Home Park")
     while await silent(closed) == LEARNING:  # noqa: ASYNC110 - its first frames are looked at
@@ -201,7 +201,7 @@ async def test_a_session_says_why_the_coach_is_silent(
 async def test_a_known_circuit_is_drawn_before_the_first_lap(
     bridge: Bridge, here: Frames, seconds: float
 ) -> None:
-    begun = kept(here, here.columns["timestamp"] < seconds)
+    begun = keep(here, here.columns["timestamp"] < seconds)
     session_id = await driven(bridge, begun, track="larkfell")
     drawn = await bridge.ok("GET", f"/session/{session_id}/map")
     assert (drawn["basis"], drawn["track"]) == ("track", LARKFELL.name)
@@ -214,7 +214,7 @@ async def test_a_known_circuit_is_drawn_before_the_first_lap(
 async def test_an_unknown_circuit_is_drawn_as_far_as_it_was_driven(
     bridge: Bridge, elsewhere: Frames, seconds: float, basis: str
 ) -> None:
-    frames = kept(elsewhere, elsewhere.columns["timestamp"] < seconds)
+    frames = keep(elsewhere, elsewhere.columns["timestamp"] < seconds)
     drawn = await bridge.ok("GET", f"/session/{await driven(bridge, frames)}/map")
     assert drawn["basis"] == basis
     assert len(drawn["centerline"]) > 50

@@ -10,7 +10,7 @@ from runtime.bridge.session.recording import Frames
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import ONE_BACKEND
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 from tools.drive import drive
 
 pytestmark = ONE_BACKEND
@@ -25,12 +25,12 @@ async def send(bridge: Bridge, frames: Frames, name: str = "s") -> Json:
 
 @pytest.mark.parametrize("wrong", [88_130.0, 130.0])
 async def test_a_speed_that_no_car_had_is_in_no_answer(bridge: Bridge, wrong: float) -> None:
-    frames = changed(drive(OVAL, 2, hz=10.0).frames, distance_m=np.nan)
+    frames = change(drive(OVAL, 2, hz=10.0).frames, distance_m=np.nan)
     speed = frames.columns["speed_ms"].copy()
     at = len(speed) // 2
     speed[at] = wrong
     true = (await send(bridge, frames, "true"))["stats"]
-    body = (await send(bridge, changed(frames, speed_ms=speed)))["stats"]
+    body = (await send(bridge, change(frames, speed_ms=speed)))["stats"]
 
     for name in ("top_speed_kmh", "average_speed_kmh", "max_accel_g", "max_decel_g"):
         assert body[name] == pytest.approx(true[name], rel=0.01), name
@@ -51,7 +51,7 @@ async def test_a_speed_that_no_car_had_is_in_no_answer(bridge: Bridge, wrong: fl
 
 async def test_accelerations_without_a_sensor_are_told_as_computed(bridge: Bridge) -> None:
     true = drive(OVAL, 2, hz=10.0).frames
-    bare = changed(true, g_lat=np.nan, g_long=np.nan, combo_g=np.nan, brake_bar=np.nan)
+    bare = change(true, g_lat=np.nan, g_long=np.nan, combo_g=np.nan, brake_bar=np.nan)
     measured = await send(bridge, true, "true")
     body = await send(bridge, bare)
 

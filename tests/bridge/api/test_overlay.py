@@ -9,7 +9,7 @@ from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.records import SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 from tools.drive import drive
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -24,7 +24,7 @@ async def driven(shared_bridge: Bridge) -> Bridge:
     await store.append_frames("mia", MIA.frames, meta=SessionMeta(driver="Mia", car="hatch"))
     t = TOM.frames.columns["timestamp"]
     further = {"oil_temp_c": Samples(t, 80.0 + t / 10), "gear_position": Samples(t[:1], t[:1] + 3)}
-    bare = changed(TOM.frames, steering_deg=np.nan)
+    bare = change(TOM.frames, steering_deg=np.nan)
     await store.append_frames("tom", bare, further, meta=SessionMeta(driver="Tom"))
     return shared_bridge
 

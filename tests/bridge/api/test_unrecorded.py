@@ -11,7 +11,7 @@ from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.modelkit import LARKFELL, laps
 from tests.bridge.conftest import ONE_BACKEND
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 
 pytestmark = ONE_BACKEND
 WHOLE: Final = laps(3, seed=2, skill=0.6)
@@ -98,7 +98,7 @@ async def test_nothing_stands_for_what_was_not_recorded(bridge: Bridge) -> None:
         assert "missing" not in answers[path], path
 
     for name, columns in UNRECORDED.items():
-        await put(bridge, name, changed(WHOLE, **dict.fromkeys(columns, np.nan)))
+        await put(bridge, name, change(WHOLE, **dict.fromkeys(columns, np.nan)))
         for path in ANALYTICS:
             answer = await bridge.ok("GET", f"/session/{name}{path}")
             assert list(new_zeros(answer, answers[path])) == [], (name, path)
@@ -119,7 +119,7 @@ async def test_nothing_stands_for_what_was_not_recorded(bridge: Bridge) -> None:
 
 
 async def test_an_unrecorded_pedal_leaves_no_state_and_no_score(bridge: Bridge) -> None:
-    await put(bridge, "s", changed(WHOLE, brake_bar=np.nan))
+    await put(bridge, "s", change(WHOLE, brake_bar=np.nan))
 
     pedals = await bridge.ok("GET", "/session/s/pedal_behavior")
     assert pedals["missing"] == ["brake"]

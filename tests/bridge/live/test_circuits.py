@@ -25,7 +25,7 @@ from runtime.bridge.track.library import Library
 from runtime.web.errors import ApiError
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import ONE_BACKEND
-from tests.bridge.session.sessions import changed
+from tests.bridge.session.sessions import change
 from tests.bridge.simulator.drivekit import LARKFELL, TRACKS
 from tools.drive import drive
 
@@ -58,7 +58,7 @@ async def test_a_look_that_is_broken_off_is_begun_again(bridge: Bridge) -> None:
 def unknown() -> Frames:
     """Three laps of a circuit that nobody has a file of."""
     here = drive(LARKFELL, 3).frames
-    return changed(here, lon=here.columns["lon"] + 2.0)
+    return change(here, lon=here.columns["lon"] + 2.0)
 
 
 class Replayed:

@@ -53,7 +53,7 @@ def circle_gate(lat0: float = 0.0) -> Gate:
     return Gate(lat0, 10.0, 90.0)
 
 
-def changed(source: Frames, **columns: Numbers | float) -> Frames:
+def change(source: Frames, **columns: Numbers | float) -> Frames:
     """The same frames with other columns."""
     made = dict(source.columns)
     for name, values in columns.items():
@@ -61,6 +61,6 @@ def changed(source: Frames, **columns: Numbers | float) -> Frames:
     return Frames(made)
 
 
-def kept(source: Frames, which: Flags) -> Frames:
+def keep(source: Frames, which: Flags) -> Frames:
     """Some of the frames."""
     return Frames({name: values[which] for name, values in source.columns.items()})

@@ -11,23 +11,23 @@ from runtime.bridge.session.progress import Span, measure_progress, time_sectors
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 from runtime.bridge.session.series import DAY_S, series
 from runtime.bridge.track.library import Library
-from tests.bridge.session.sessions import changed, circle, circle_gate, frames
+from tests.bridge.session.sessions import change, circle, circle_gate, frames
 from tools.drive import USUAL, drive
 
 EPOCH: float = 1_790_000_000.0
 LARKFELL = Library.read(Path(__file__).parents[3] / "data" / "tracks").tracks["larkfell"]
 
 
-def circled(t: Numbers, hz: float = 10.0) -> Laps:
+def drive_circle(t: Numbers, hz: float = 10.0) -> Laps:
     """Laps of 40 s, the first from second 8, with these times in place of 0, 1/hz, …"""
-    return detect(changed(circle(130, hz=hz), timestamp=t), gate=circle_gate(), track_length_m=1e3)
+    return detect(change(circle(130, hz=hz), timestamp=t), gate=circle_gate(), track_length_m=1e3)
 
 
 def ticks(hz: float = 10.0) -> Numbers:
     return circle(130, hz=hz).columns[TIMESTAMP]
 
 
-def ordered(source: Frames, order: list[int]) -> Frames:
+def reorder(source: Frames, order: list[int]) -> Frames:
     return Frames({name: values[order] for name, values in source.columns.items()})
 
 
@@ -37,7 +37,7 @@ def ordered(source: Frames, order: list[int]) -> Frames:
 )
 def test_a_lap_in_which_the_clock_was_put_back_does_not_count(back_s: float, hz: float) -> None:
     t = ticks(hz)
-    laps = circled(EPOCH + np.where(t > 60.01, t - back_s, t), hz)
+    laps = drive_circle(EPOCH + np.where(t > 60.01, t - back_s, t), hz)
 
     candidates = [lap for lap in laps.segments if lap.kind in ("lap", "partial")]
     assert [lap.valid for lap in candidates] == [True, False, True]
@@ -52,7 +52,7 @@ def test_sectors_before_and_behind_the_moment_keep_their_times() -> None:
     spans = [Span(*astuple(sector)) for sector in LARKFELL.sectors]
 
     def sectors(times: Numbers) -> list[list[float | None]]:
-        session = changed(driven.frames, timestamp=EPOCH + times)
+        session = change(driven.frames, timestamp=EPOCH + times)
         laps = detect(session, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
         progress = measure_progress(laps, LARKFELL.line)
         assert progress is not None
@@ -72,7 +72,7 @@ def test_sectors_before_and_behind_the_moment_keep_their_times() -> None:
 
 def test_laps_by_distance_do_not_count_either() -> None:
     t = ticks()
-    session = changed(circle(130), timestamp=np.where(t > 70.01, t - 3.0, t), lat=np.nan)
+    session = change(circle(130), timestamp=np.where(t > 70.01, t - 3.0, t), lat=np.nan)
 
     laps = detect(session, track_length_m=1000.0)
 
@@ -95,7 +95,7 @@ def test_a_few_times_that_are_far_off_cost_nothing(at: int, clock: float, count:
     wrong = t.copy()
     wrong[at : at + count] = clock
 
-    laps, usual = circled(wrong), circled(t)
+    laps, usual = drive_circle(wrong), drive_circle(t)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
     assert [lap.t_start for lap in laps.segments] == pytest.approx(
@@ -108,7 +108,7 @@ def test_zeros_again_and_again_cost_nothing() -> None:
     t = EPOCH + ticks()
     t[[0, 1, 300, 500, 501, 503, 900]] = 0.0
 
-    laps = circled(t)
+    laps = drive_circle(t)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
     assert len(laps.series) == 1300 - 7
@@ -118,7 +118,7 @@ def test_a_clock_that_counted_from_zero_for_a_while_is_a_pause() -> None:
     t = EPOCH + ticks()
     wrong = np.where((t > EPOCH + 60) & (t < EPOCH + 62), t - EPOCH - 60, t)
 
-    laps = circled(wrong)
+    laps = drive_circle(wrong)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
     assert laps.full.duration_s == pytest.approx(129.9)
@@ -131,7 +131,7 @@ def test_a_zero_on_a_clock_of_seconds_or_of_the_day_costs_nothing(begin: float) 
     wrong = t.copy()
     wrong[700] = 0.0
 
-    laps = circled(wrong)
+    laps = drive_circle(wrong)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
     assert not laps.series.gap.any()
@@ -142,7 +142,7 @@ def test_a_zero_on_a_day_that_ends_moves_nothing(wrong_at: int) -> None:
     t = (ticks() + DAY_S - 50.0) % DAY_S
     t[wrong_at] = 0.0
 
-    laps = circled(t)
+    laps = drive_circle(t)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
     assert laps.full.duration_s == pytest.approx(129.9)
@@ -168,7 +168,7 @@ def test_a_zero_on_a_day_that_ends_moves_nothing(wrong_at: int) -> None:
     ],
 )
 def test_frames_out_of_order_or_sent_twice_leave_the_laps_valid(order: list[int]) -> None:
-    laps = detect(ordered(circle(130), order), gate=circle_gate(), track_length_m=1000.0)
+    laps = detect(reorder(circle(130), order), gate=circle_gate(), track_length_m=1000.0)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=1e-3)
 
@@ -178,7 +178,7 @@ def test_frames_out_of_order_or_sent_twice_leave_the_laps_valid(order: list[int]
 def test_times_that_jitter_leave_the_laps_valid(periods: float, seed: int) -> None:
     jitter = np.random.default_rng(seed).normal(0.0, periods * 0.1, 1300)
 
-    laps = circled(ticks() + jitter)
+    laps = drive_circle(ticks() + jitter)
 
     assert [lap.duration_s for lap in laps.complete] == pytest.approx([40.0] * 3, abs=0.8)
 
@@ -186,7 +186,7 @@ def test_times_that_jitter_leave_the_laps_valid(periods: float, seed: int) -> No
 @pytest.mark.parametrize("hz", [1.0, 2.0])
 def test_times_of_whole_seconds_are_no_clock_put_back(hz: float) -> None:
     t = ticks(10.0)
-    laps = circled(np.floor(t * hz) / hz)
+    laps = drive_circle(np.floor(t * hz) / hz)
 
     assert len(laps.complete) == 3
     assert not laps.series.gap.any()
@@ -212,7 +212,7 @@ def test_only_the_time_around_the_moment_is_untold() -> None:
 def test_all_that_follows_a_clock_put_back_counts(back_s: float, moment: float) -> None:
     t = ticks()
 
-    laps = circled(EPOCH + np.where(t > moment, t - back_s, t))
+    laps = drive_circle(EPOCH + np.where(t > moment, t - back_s, t))
 
     whole = [lap for lap in laps.segments if lap.kind == "lap"]
     assert [lap.valid for lap in whole] == [not 8 + 40 * i < moment < 48 + 40 * i for i in range(3)]
@@ -225,7 +225,7 @@ def test_all_that_follows_a_clock_put_back_counts(back_s: float, moment: float) 
 def test_a_batch_from_before_the_start_is_no_clock_put_back() -> None:
     order = [*range(100, 200), *range(100), *range(200, 1300)]
 
-    read = series(ordered(circle(130), order))
+    read = series(reorder(circle(130), order))
 
     assert read.t.tolist() == ticks()[100:].tolist()
     assert not read.gap.any()
@@ -234,7 +234,7 @@ def test_a_batch_from_before_the_start_is_no_clock_put_back() -> None:
 def test_a_clock_put_back_again_before_it_caught_up_goes_on_too() -> None:
     t = ticks()
 
-    laps = circled(EPOCH + t - 400.0 * (t > 20.01) - 900.0 * (t > 60.01))
+    laps = drive_circle(EPOCH + t - 400.0 * (t > 20.01) - 900.0 * (t > 60.01))
 
     assert [lap.valid for lap in laps.segments if lap.kind == "lap"] == [False, False, True]
     assert laps.full.duration_s == pytest.approx(129.9)
@@ -245,16 +245,16 @@ def test_samples_beside_the_frames_move_with_the_clock() -> None:
     reported = EPOCH + np.where(t > 60.01, t - 400.0, t)
     samples = {"lap_number": Samples(np.sort(reported), t[np.argsort(reported)])}
 
-    read = series(changed(circle(130), timestamp=reported), samples)
+    read = series(change(circle(130), timestamp=reported), samples)
 
     np.testing.assert_allclose(read.signal("lap_number"), t)
 
 
 def test_a_batch_sent_twice_without_a_distance_of_its_own_adds_nothing() -> None:
     order = [*range(700), *range(600, 700), *range(700, 1300)]
-    twice = ordered(circle(130), order)
+    twice = reorder(circle(130), order)
 
-    read = series(changed(twice, distance_m=np.arange(1400.0)))
+    read = series(change(twice, distance_m=np.arange(1400.0)))
 
     assert len(read) == 1300
     assert not read.gap.any()

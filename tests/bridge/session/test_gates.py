@@ -15,7 +15,7 @@ from runtime.bridge.session.geometry import Plane, Ring, build_ring
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers
 from runtime.bridge.session.series import measure_distance, series
-from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.session.sessions import at, change, frames, keep
 from tests.bridge.truth.drives import PLANS, drive
 
 Points = Sequence[tuple[float, float]]
@@ -29,7 +29,7 @@ EIGHT: Final = [(0, 0), (150, 120), (320, 170), (430, 60), (430, -60), (320, -17
                 (-150, -120)]  # fmt: skip
 
 
-def closed(points: Points) -> Ring:
+def close_path(points: Points) -> Ring:
     """A smooth closed path through points in metres."""
     x, y = np.array(points, dtype=float).T
     steps = np.hypot(np.diff(x, append=x[0]), np.diff(y, append=y[0]))
@@ -58,7 +58,7 @@ class Driven(NamedTuple):
         return times
 
 
-def driven(
+def drive_path(
     points: Points,
     laps: float,
     *,
@@ -76,7 +76,7 @@ def driven(
     *beside*: metres to the right from one lap to another (5.9 is nine tenths into lap 5).
     *slow*: in the same way the share of the speed that is driven.
     """
-    path = closed(points)
+    path = close_path(points)
     s = np.arange(begin, begin + laps, 1.0 / path.length_m) * path.length_m
     bend = np.radians(np.abs(path.curvature))
     reach = max(1, round(30.0 / path.step))
@@ -133,30 +133,30 @@ def assert_laps(drive: Driven, laps: Laps, count: int, within_s: float = 0.040) 
 def test_laps_of_a_noisy_drive_are_right_to_40_ms(
     points: Points, fastest_ms: float, seed: int
 ) -> None:
-    drive = driven(points, 6.3, begin=0.2, fastest_ms=fastest_ms, seed=seed)
+    drive = drive_path(points, 6.3, begin=0.2, fastest_ms=fastest_ms, seed=seed)
 
     assert_laps(drive, detect(drive.frames), 6)
 
 
 @pytest.mark.parametrize("hz", [1.0, 5.0, 25.0, 100.0])
 def test_laps_are_right_at_any_rate(hz: float) -> None:
-    drive = driven(ROAD, 5.4, hz=hz)
+    drive = drive_path(ROAD, 5.4, hz=hz)
 
     assert_laps(drive, detect(drive.frames), 5)
 
 
 def test_laps_are_right_without_a_recorded_speed() -> None:
-    drive = driven(ROAD, 5.4)
+    drive = drive_path(ROAD, 5.4)
 
-    assert_laps(drive, detect(changed(drive.frames, speed_ms=np.nan)), 5)
+    assert_laps(drive, detect(change(drive.frames, speed_ms=np.nan)), 5)
 
 
 def test_fixes_that_are_held_are_no_places() -> None:
-    drive = driven(ROAD, 5.4, hz=50.0)
+    drive = drive_path(ROAD, 5.4, hz=50.0)
     fix = np.arange(len(drive.frames)) // 5 * 5
     lat, lon = (drive.frames.columns[name][fix] for name in ("lat", "lon"))
 
-    assert_laps(drive, detect(changed(drive.frames, lat=lat, lon=lon)), 5)
+    assert_laps(drive, detect(change(drive.frames, lat=lat, lon=lon)), 5)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_fixes_that_are_held_are_no_places() -> None:
 def test_a_recording_that_begins_at_speed_keeps_its_first_lap(
     begin: float, laps: float, count: int
 ) -> None:
-    drive = driven(ROAD, laps, begin=begin)
+    drive = drive_path(ROAD, laps, begin=begin)
 
     assert_laps(drive, detect(drive.frames), count)
 
@@ -173,7 +173,7 @@ def test_a_recording_that_begins_at_speed_keeps_its_first_lap(
 def test_a_pit_exit_beside_the_line_is_no_gate() -> None:
     """The recording begins in the pit lane, 21 m beside the straight, and is soon fast there."""
     pits = [(21.0, 0.0, 0.25)]
-    drive = driven(ROAD, 6.3, begin=0.05, beside=pits, slow=[(0.4, 0.0, 0.2)])
+    drive = drive_path(ROAD, 6.3, begin=0.05, beside=pits, slow=[(0.4, 0.0, 0.2)])
 
     laps = detect(drive.frames)
 
@@ -186,7 +186,7 @@ def test_a_pit_exit_beside_the_line_is_no_gate() -> None:
 
 def test_a_pass_wide_of_the_others_still_ends_its_lap() -> None:
     """Whatever the gate, one lap goes through it 24 m to the side of where the recording began."""
-    drive = driven(ROAD, 6.4, begin=0.02, beside=[(-12.0, 0.0, 0.99), (12.0, 1.0, 6.4)])
+    drive = drive_path(ROAD, 6.4, begin=0.02, beside=[(-12.0, 0.0, 0.99), (12.0, 1.0, 6.4)])
 
     assert_laps(drive, detect(drive.frames), 6)
 
@@ -196,7 +196,7 @@ def test_a_leg_beside_the_gate_in_the_same_direction_ends_no_lap(lane_m: float) 
     """A kart track that comes by twice: two straights in one direction beside each other."""
     twice = [(0, 0), (200, 0), (240, -30), (200, -60), (0, -60), (-30, -20), (0, lane_m),
              (200, lane_m), (260, 60), (100, 100), (-60, 60), (-40, 10)]  # fmt: skip
-    drive = driven(twice, 6.4, fastest_ms=22.0, noise_m=0.3)
+    drive = drive_path(twice, 6.4, fastest_ms=22.0, noise_m=0.3)
 
     assert_laps(drive, detect(drive.frames), 6)
 
@@ -215,18 +215,18 @@ def test_no_lap_is_cut_where_straights_lie_beside_each_other(seed: int) -> None:
 
 
 def test_a_lap_with_a_pause_of_the_recording_is_no_shorter_than_the_others() -> None:
-    session = driven(HAIRPINS, 3.3, fastest_ms=20.0)
+    session = drive_path(HAIRPINS, 3.3, fastest_ms=20.0)
     t = session.frames.columns[TIMESTAMP]
     middle = t[len(t) // 2]
 
-    laps = detect(kept(session.frames, (t < middle) | (t > middle + 4.0)))
+    laps = detect(keep(session.frames, (t < middle) | (t > middle + 4.0)))
 
     assert laps.length_m == pytest.approx(session.path.length_m, rel=0.05)
     assert len(laps.complete) >= 2
 
 
 def test_an_eight_of_two_equal_halves_is_one_lap() -> None:
-    drive = driven(EIGHT, 6.3, begin=0.98, fastest_ms=40.0)
+    drive = drive_path(EIGHT, 6.3, begin=0.98, fastest_ms=40.0)
 
     laps = detect(drive.frames)
 
@@ -235,7 +235,7 @@ def test_an_eight_of_two_equal_halves_is_one_lap() -> None:
 
 
 def test_a_drive_that_closes_no_lap_has_no_gate() -> None:
-    drive = driven(ROAD, 0.9)
+    drive = drive_path(ROAD, 0.9)
     session = series(drive.frames)
 
     assert choose_gate(session, measure_distance(session)) is None
@@ -277,7 +277,7 @@ def test_a_loop_of_a_road_drive_is_no_lap(rounds: float, road_m: float) -> None:
 
 
 def test_three_laps_after_a_long_way_to_the_circuit_count() -> None:
-    drive = driven(ROAD, 3.2)
+    drive = drive_path(ROAD, 3.2)
     columns = drive.frames.columns
     there = np.arange(-20_000.0, 0.0, 4.0)
     x, y = Plane(0.0, 10.0).xy(columns["lat"], columns["lon"])

@@ -7,7 +7,7 @@ from runtime.bridge.session.gates import find_crossings, find_lap_starts
 from runtime.bridge.session.laps import Laps, detect, detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
 from runtime.bridge.session.series import LAP_NUMBER, measure_distance, series
-from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames, kept
+from tests.bridge.session.sessions import at, change, circle, circle_gate, frames, keep
 
 EAST = Gate(0.0, 10.0, 90.0)
 
@@ -72,7 +72,7 @@ def test_a_lap_begins_20_s_and_300_m_after_the_last_at_least(
     second_t: float, second_m: float, count: int
 ) -> None:
     session = straight([-10, 10, 500, -10, 10], t=[0.0, 0.5, 1.0, second_t, second_t + 0.5])
-    session = changed(session, distance_m=np.array([0, 20, 100, second_m, second_m + 20]))
+    session = change(session, distance_m=np.array([0, 20, 100, second_m, second_m + 20]))
     result = series(session)
 
     assert len(find_lap_starts(result, EAST, measure_distance(result))) == count
@@ -97,7 +97,7 @@ def durations(laps: Laps) -> list[float]:
     return [lap.duration_s for lap in laps.complete]
 
 
-def paced(times: list[float], *, length_m: float = 1000.0, hz: float = 10.0) -> Frames:
+def pace(times: list[float], *, length_m: float = 1000.0, hz: float = 10.0) -> Frames:
     """Laps of a circle that take the given times, from the gate to the gate."""
     bounds = np.concatenate([[-times[0], 0.0], np.cumsum([*times, times[-1]])])
     t = np.arange(-0.25, bounds[-2] + 0.3, 1 / hz)
@@ -131,7 +131,7 @@ def test_the_full_session_is_always_there() -> None:
 
 
 def test_the_best_lap_is_the_first_of_the_fastest() -> None:
-    laps = detect(paced([41.0, 40.0, 40.0, 42.0]), gate=GATE)
+    laps = detect(pace([41.0, 40.0, 40.0, 42.0]), gate=GATE)
 
     assert durations(laps) == pytest.approx([41, 40, 40, 42], abs=0.01)
     fastest = min(durations(laps))
@@ -150,14 +150,14 @@ def test_the_best_lap_is_the_first_of_the_fastest() -> None:
     ids=["one of five", "too few to say", "all alike"],
 )
 def test_outliers_are_told_from_five_laps(times: list[float], outliers: list[int]) -> None:
-    laps = detect(paced(times), gate=GATE)
+    laps = detect(pace(times), gate=GATE)
 
     assert [lap.number for lap in laps.complete if lap.outlier] == outliers
 
 
 @pytest.mark.parametrize(("lap_s", "complete"), [(20.5, 3), (19.5, 0), (1190.0, 3), (1210.0, 0)])
 def test_a_lap_takes_20_s_to_20_minutes(lap_s: float, complete: int) -> None:
-    laps = detect(paced([lap_s] * 3), gate=GATE, track_length_m=1000.0)
+    laps = detect(pace([lap_s] * 3), gate=GATE, track_length_m=1000.0)
 
     assert len(laps.complete) == complete
 
@@ -167,18 +167,18 @@ def test_a_lap_takes_20_s_to_20_minutes(lap_s: float, complete: int) -> None:
 )
 def test_a_lap_is_within_15_percent_of_the_known_length(length: float, complete: int) -> None:
     # Without a recorded distance there is nothing to cut by when the gate gives no lap.
-    session = paced([40.0] * 3)
+    session = pace([40.0] * 3)
     laps = detect(session, gate=GATE, track_length_m=length)
 
     assert len([lap for lap in laps.complete if lap.method == "gps"]) == complete
 
 
 def test_without_a_length_a_lap_is_within_20_percent_of_the_median() -> None:
-    session = paced([40.0] * 5)
+    session = pace([40.0] * 5)
     distance = session.columns["distance_m"].copy()
     late = session.columns[TIMESTAMP] > 80
     distance[late] += 250 * np.clip((session.columns[TIMESTAMP][late] - 80) / 40, 0, 1)
-    laps = detect(changed(session, distance_m=distance), gate=GATE)
+    laps = detect(change(session, distance_m=distance), gate=GATE)
 
     assert kinds(laps)[1:-1] == ["lap", "lap", "partial", "lap", "lap"]
     assert [lap.number for lap in laps.complete] == [1, 2, 3, 4]
@@ -201,7 +201,7 @@ def test_a_missed_crossing_leaves_a_partial_lap() -> None:
 def test_laps_that_all_have_a_long_gap_are_shown_as_such(gate: Gate | None) -> None:
     session = circle(170)
     seconds = session.columns[TIMESTAMP] % 40
-    laps = detect(kept(session, (seconds < 20) | (seconds > 26)), gate=gate)
+    laps = detect(keep(session, (seconds < 20) | (seconds > 26)), gate=gate)
 
     shown = [lap for lap in laps.segments if lap.kind == "lap"]
     assert laps.method == "gps"
@@ -214,7 +214,7 @@ def test_laps_that_all_have_a_long_gap_are_shown_as_such(gate: Gate | None) -> N
 def test_a_lap_with_more_than_a_tenth_missing_does_not_count(missing_s: float, valid: bool) -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    laps = detect(kept(session, (t < 60) | (t > 60 + missing_s)), gate=GATE, track_length_m=1000)
+    laps = detect(keep(session, (t < 60) | (t > 60 + missing_s)), gate=GATE, track_length_m=1000)
 
     second = laps.segments[2]
     assert (second.kind, second.valid) == ("lap", valid)
@@ -226,7 +226,7 @@ def test_a_lap_with_more_than_a_tenth_missing_does_not_count(missing_s: float, v
 def test_a_session_over_midnight_is_one_session() -> None:
     session = circle(130)
     t = (session.columns[TIMESTAMP] + 86_350.0) % 86_400.0
-    laps = detect(changed(session, timestamp=t), gate=GATE)
+    laps = detect(change(session, timestamp=t), gate=GATE)
 
     assert durations(laps) == pytest.approx([40.0] * 3, abs=1e-3)
     assert laps.segments[-1].t_end > 86_400.0
@@ -274,7 +274,7 @@ def without_fixes(distance: Numbers, hz: float = 10.0, speed: float = 25.0) -> F
 def test_distance_that_adds_up_is_cut_at_whole_laps(constant: bool) -> None:
     session = without_fixes(np.arange(0, 3300, 2.5) + 1.0)
     if constant:
-        session = changed(session, lat=46.0, lon=7.0)
+        session = change(session, lat=46.0, lon=7.0)
     laps = detect(session, track_length_m=1000.0)
 
     assert (laps.method, kinds(laps)) == ("distance", ["lap", "lap", "lap", "in"])
@@ -320,7 +320,7 @@ def test_distance_that_adds_up_needs_a_length() -> None:
     assert detect(without_fixes(np.arange(0, 3300, 2.5))).method == "stint"
 
 
-def rolled(length_m: float, begin_m: float, end_m: float, vary_ms: float) -> Numbers:
+def roll(length_m: float, begin_m: float, end_m: float, vary_ms: float) -> Numbers:
     """Metres driven, ten times a second, at 24 m/s and so much more or less around a lap."""
     places = np.arange(begin_m, end_m, 0.1)
     took = np.cumsum(0.1 / (24.0 + vary_ms * np.sin(2 * np.pi * places / length_m)))
@@ -333,9 +333,9 @@ def rolled(length_m: float, begin_m: float, end_m: float, vary_ms: float) -> Num
 def test_distance_that_begins_anew_tells_the_length_itself(
     length: float | None, hz: int, within_s: float
 ) -> None:
-    s = rolled(900.0, 300.0, 300 + 4.6 * 900, 16.0)[:: 10 // hz]
+    s = roll(900.0, 300.0, 300 + 4.6 * 900, 16.0)[:: 10 // hz]
     session = without_fixes(s % 900.0, hz=hz)
-    laps = detect(changed(session, speed_ms=np.gradient(s) * hz), track_length_m=length)
+    laps = detect(change(session, speed_ms=np.gradient(s) * hz), track_length_m=length)
 
     assert (laps.method, kinds(laps)) == ("distance", ["out", *["lap"] * 3, "in"])
     assert durations(laps) == pytest.approx([900 / np.sqrt(24**2 - 16**2)] * 3, abs=within_s)
@@ -346,8 +346,8 @@ def test_distance_that_begins_anew_tells_the_length_itself(
 def test_a_trip_counter_that_comes_to_its_end_at_an_even_speed_makes_no_laps(
     vary_ms: float,
 ) -> None:
-    s = rolled(3170.0, 0.0, 20_000.0, vary_ms)
-    session = changed(without_fixes(s % 1000.0), speed_ms=np.gradient(s) * 10.0)
+    s = roll(3170.0, 0.0, 20_000.0, vary_ms)
+    session = change(without_fixes(s % 1000.0), speed_ms=np.gradient(s) * 10.0)
 
     assert detect(session).method == "stint"
 
@@ -361,7 +361,7 @@ def test_a_trip_counter_that_was_reset_makes_no_laps(reached: list[float]) -> No
     assert detect(without_fixes(distance)).method == "stint"
 
 
-def counted(numbers: Numbers, hz: float = 10.0) -> Laps:
+def count_laps(numbers: Numbers, hz: float = 10.0) -> Laps:
     """Laps of an even 25 m/s by a counter alone, one sample a frame."""
     session = without_fixes(np.full(len(numbers), np.nan), hz=hz)
     samples = Samples(session.columns[TIMESTAMP], numbers)
@@ -369,7 +369,7 @@ def counted(numbers: Numbers, hz: float = 10.0) -> Laps:
 
 
 def test_a_counter_of_laps_makes_laps() -> None:
-    laps = counted(np.floor(np.arange(0, 170, 0.1) / 40.0 + 0.4))
+    laps = count_laps(np.floor(np.arange(0, 170, 0.1) / 40.0 + 0.4))
 
     assert (laps.method, kinds(laps)) == ("distance", ["out", "lap", "lap", "lap", "in"])
     assert durations(laps) == pytest.approx([40.0] * 3, abs=0.1)
@@ -382,7 +382,7 @@ def test_a_counter_of_laps_makes_laps() -> None:
 def test_a_counted_drive_that_begins_at_the_line_has_its_first_lap(
     begin: float, first: str
 ) -> None:
-    laps = counted(np.floor(np.arange(0.01, 170, 0.1) / 40.0 + begin))
+    laps = count_laps(np.floor(np.arange(0.01, 170, 0.1) / 40.0 + begin))
 
     assert kinds(laps)[0] == first
 
@@ -391,7 +391,7 @@ def test_a_counter_that_is_set_back_ends_no_lap() -> None:
     number = np.floor(np.arange(0, 250, 0.1) / 40.0)
     number[1000:] -= 2.0  # in the third lap the logger counts anew
 
-    laps = counted(number)
+    laps = count_laps(number)
 
     assert kinds(laps) == ["lap", "lap", "partial", "partial", *["lap"] * 3, "in"]
 
@@ -465,7 +465,7 @@ def test_out_and_in_laps_give_way_to_stints_when_there_is_no_lap() -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_session_of_hardly_any_frames_has_no_laps(count: int) -> None:
-    laps = detect(kept(circle(1), np.arange(10) < count), gate=GATE, track_length_m=1000.0)
+    laps = detect(keep(circle(1), np.arange(10) < count), gate=GATE, track_length_m=1000.0)
 
     assert (laps.segments, laps.method, laps.full.duration_s) == ((), None, 0.0)
     assert (laps.full.first, laps.full.last) == (0, count)

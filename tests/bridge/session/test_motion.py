@@ -14,7 +14,7 @@ from runtime.bridge.session.series import (
     series,
 )
 from runtime.bridge.track.library import Library
-from tests.bridge.session.sessions import changed, frames
+from tests.bridge.session.sessions import change, frames
 from tests.bridge.track.examples import DATA
 from tools.drive import Noise
 from tools.drive import drive as drive_laps
@@ -150,7 +150,7 @@ NOISY = Noise(gps_m=1.0, gps_jitter_m=0.5, speed_ms=0.1)
 def without_sensors(hz: float, noise: Noise = NOISY) -> tuple[Frames, Frames]:
     """Laps of the oval without accelerometers, and with the true accelerations."""
     true = drive_laps(OVAL, 3, hz=hz, noise=noise).frames
-    return changed(true, g_lat=np.nan, g_long=np.nan, combo_g=np.nan, brake_bar=np.nan), true
+    return change(true, g_lat=np.nan, g_long=np.nan, combo_g=np.nan, brake_bar=np.nan), true
 
 
 def error(values: Numbers, true: Numbers) -> float:
@@ -178,20 +178,20 @@ def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz:
 def test_a_receiver_that_holds_its_fixes_tells_the_same() -> None:
     recorded, true = without_sensors(100.0, Noise(gps_jitter_m=0.05))
     fix = np.arange(len(recorded)) // 20 * 20
-    held = changed(recorded, **{name: recorded.columns[name][fix] for name in ("lat", "lon")})
+    held = change(recorded, **{name: recorded.columns[name][fix] for name in ("lat", "lon")})
     assert error(series(held)["g_lat"], true.columns["g_lat"]) < 0.1
 
 
 def test_without_a_speed_the_positions_tell_both_accelerations() -> None:
     recorded, true = without_sensors(10.0, Noise(gps_jitter_m=0.05))
-    whole = series(changed(recorded, speed_ms=np.nan))
+    whole = series(change(recorded, speed_ms=np.nan))
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
 
 
 def test_without_positions_only_the_longitudinal_acceleration_is_known() -> None:
     recorded, true = without_sensors(10.0)
-    whole = series(changed(recorded, lat=0.0, lon=0.0))
+    whole = series(change(recorded, lat=0.0, lon=0.0))
     assert whole.derived == {"g_long", "braking"}
     assert np.isnan(whole["g_lat"]).all()
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
@@ -200,7 +200,7 @@ def test_without_positions_only_the_longitudinal_acceleration_is_known() -> None
 def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
     recorded, true = without_sensors(10.0)
     g_long = true.columns["g_long"]
-    dead = changed(recorded, g_lat=0.0, g_long=g_long, combo_g=np.abs(g_long))
+    dead = change(recorded, g_lat=0.0, g_long=g_long, combo_g=np.abs(g_long))
     whole = series(dead)
     assert whole.derived == {"g_lat", "combo_g", "braking", "yaw_rate"}
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
@@ -220,7 +220,7 @@ def test_a_position_that_jumps_makes_no_acceleration() -> None:
     recorded, true = without_sensors(10.0)
     lat = recorded.columns["lat"].copy()
     lat[1000] += 20.0 / 111_320.0
-    whole = series(changed(recorded, lat=lat))
+    whole = series(change(recorded, lat=lat))
     near = slice(980, 1021)
     expected = whole["g_lat"][near]
     assert np.isnan(expected).any()

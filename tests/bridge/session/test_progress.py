@@ -19,7 +19,7 @@ from runtime.bridge.session.progress import (
     unwrap_lap,
 )
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
-from tests.bridge.session.sessions import METRES, changed, circle, circle_gate, frames, kept
+from tests.bridge.session.sessions import METRES, change, circle, circle_gate, frames, keep
 
 LENGTH = 1000.0
 GATE = circle_gate()
@@ -37,7 +37,7 @@ def apart(result: Numbers, expected: Numbers) -> float:
     return float(np.abs((result - expected + LENGTH / 2) % LENGTH - LENGTH / 2).max())
 
 
-def placed(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
+def place_frames(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
     laps = detect(session, gate=GATE, track_length_m=LENGTH)
     progress = measure_progress(laps, line)
     assert progress is not None
@@ -45,7 +45,7 @@ def placed(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
 
 
 def progress_of(session: Frames, line: Line | None = None) -> tuple[Progress, Numbers]:
-    laps, progress = placed(session, line)
+    laps, progress = place_frames(session, line)
     return progress, (laps.series.t * 25.0 - 200.0) % LENGTH
 
 
@@ -76,7 +76,7 @@ def test_the_line_must_be_within_30_metres(shift: float, basis: str) -> None:
 
 def test_without_a_line_each_lap_is_stretched_to_the_length() -> None:
     session = circle(130)
-    result, expected = progress_of(changed(session, distance_m=session.columns["distance_m"] * 1.1))
+    result, expected = progress_of(change(session, distance_m=session.columns["distance_m"] * 1.1))
 
     assert result.basis == "distance"
     t = session.columns[TIMESTAMP]
@@ -124,7 +124,7 @@ def test_without_a_line_and_a_length_there_is_no_progress() -> None:
 
 
 def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> None:
-    laps, result = placed(circle(130), circle_line())
+    laps, result = place_frames(circle(130), circle_line())
     early = result._replace(p=(result.p - 3.0) % LENGTH)
 
     level = unwrap_lap(early, laps.complete[1])
@@ -137,7 +137,7 @@ def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> Non
 
 @pytest.mark.parametrize("line", [circle_line(), None], ids=["line", "distance"])
 def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
-    laps, result = placed(circle(130), line)
+    laps, result = place_frames(circle(130), line)
 
     places = np.array([0.0, 1.0, 250.0, 999.9, LENGTH])
     times = time_crossings(laps.series, result, laps.complete[1], places)
@@ -149,7 +149,7 @@ def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
 def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    laps, result = placed(kept(session, (t < 60) | (t > 61.5)), circle_line())
+    laps, result = place_frames(keep(session, (t < 60) | (t > 61.5)), circle_line())
 
     times = time_crossings(laps.series, result, laps.complete[1], np.array([200.0, 320.0, 400.0]))
 
@@ -157,7 +157,7 @@ def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
 
 
 def test_sectors_add_up_to_the_lap() -> None:
-    laps, result = placed(circle(130), circle_line())
+    laps, result = place_frames(circle(130), circle_line())
     sectors = [Span("S1", 0, 100), Span("S2", 100, 600), Span("S3", 600, LENGTH)]
 
     for lap in laps.complete:
@@ -178,8 +178,8 @@ def test_a_pause_takes_the_sectors_away_in_which_it_lies(
 ) -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    keep = (t < pause[0]) | (t > pause[1])
-    laps, progress = placed(kept(session, keep), circle_line())
+    running = (t < pause[0]) | (t > pause[1])
+    laps, progress = place_frames(keep(session, running), circle_line())
 
     times = time_sectors(laps, progress, laps.complete[1], divide_in_thirds(LENGTH))
 

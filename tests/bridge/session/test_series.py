@@ -8,7 +8,7 @@ from runtime.bridge.session.series import measure_distance, measure_travel, seri
 from tests.bridge.session.sessions import at, frames
 
 
-def listed(values: Numbers) -> list[float]:
+def to_list(values: Numbers) -> list[float]:
     return [round(value, 6) for value in values.tolist()]
 
 
@@ -30,7 +30,7 @@ def listed(values: Numbers) -> list[float]:
 def test_time_goes_forward(recorded: list[float], times: list[float], index: list[int]) -> None:
     result = series(frames(recorded))
 
-    assert listed(result.t) == times
+    assert to_list(result.t) == times
     assert result.index.tolist() == index
 
 
@@ -58,7 +58,7 @@ def test_a_frame_weighs_the_time_to_the_next_unless_that_is_a_gap() -> None:
     result = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
 
     assert result.nominal_s == 1.0
-    assert listed(result.weight) == [
+    assert to_list(result.weight) == [
         1,
         1,
         1.5,
@@ -185,7 +185,7 @@ def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
     result = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
 
     # 15 + 20 + nothing + 50 + (50 + 30)/2 + (30 + 10)/2, the missing speed drawn between
-    assert listed(measure_distance(result)) == [0, 15, 35, 35, 85, 125, 145]
+    assert to_list(measure_distance(result)) == [0, 15, 35, 35, 85, 125, 145]
 
 
 def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
@@ -195,7 +195,7 @@ def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
     np.testing.assert_allclose(measure_distance(result), [0, 50, 50, 150], rtol=1e-6)
 
 
-def measured(t: Numbers, x: Numbers, **columns: Numbers | float) -> Numbers:
+def measure(t: Numbers, x: Numbers, **columns: Numbers | float) -> Numbers:
     """The way of a drive to the east, at each of its rows."""
     return measure_travel(frames(t, **at(x, np.zeros(len(t))), **columns))
 
@@ -218,26 +218,26 @@ def test_a_standing_car_goes_nowhere(speed: float) -> None:
     t = np.arange(0, 60, 0.04)
     noise = np.random.default_rng(1).normal(0, 0.5, len(t))
 
-    assert measured(t, noise, speed_ms=speed)[-1] < 10.0
+    assert measure(t, noise, speed_ms=speed)[-1] < 10.0
 
 
 def test_speed_counts_where_there_is_no_fix_and_nothing_across_a_gap() -> None:
     t = np.concatenate((np.arange(0, 10, 0.1), np.arange(100, 110, 0.1)))
     x = np.where((t > 3) & (t < 6), np.nan, 20.0 * t)
 
-    assert measured(t, x, speed_ms=20.0)[-1] == pytest.approx(2 * 20 * 9.9)
+    assert measure(t, x, speed_ms=20.0)[-1] == pytest.approx(2 * 20 * 9.9)
 
 
 def test_rows_that_repeat_or_go_back_in_time_add_nothing() -> None:
     t = np.array([0.0, 0.1, 0.1, 0.2, 0.15, 0.3])
 
-    assert listed(measured(t, 20.0 * t, speed_ms=20.0)) == [0, 2, 2, 4, 4, 6]
+    assert to_list(measure(t, 20.0 * t, speed_ms=20.0)) == [0, 2, 2, 4, 4, 6]
 
 
 def test_rows_of_a_burst_have_their_own_way() -> None:
     t = in_bursts(100, FOUR_ROWS)
 
-    np.testing.assert_allclose(measured(t, 20 * t, speed_ms=20.0)[3:], 20 * t[3:] - 0.4)
+    np.testing.assert_allclose(measure(t, 20 * t, speed_ms=20.0)[3:], 20 * t[3:] - 0.4)
 
 
 def test_a_way_that_nothing_tells_is_unknown() -> None:
@@ -247,7 +247,7 @@ def test_a_way_that_nothing_tells_is_unknown() -> None:
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
     result = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
 
-    assert listed(measure_distance(result)) == [0, 10, 20]
+    assert to_list(measure_distance(result)) == [0, 10, 20]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ CIRCUITS: Final = {
 }
 
 
-def recorded(name: str, laps: int, *, hz: float = 10.0, seed: int = 1) -> tuple[Track, Frames]:
+def record(name: str, laps: int, *, hz: float = 10.0, seed: int = 1) -> tuple[Track, Frames]:
     parts, free, car, _ = CIRCUITS[name]
     track = circuit(parts, free)
     return track, drive(track, laps, hz=hz, noise=FIXES, car=car, seed=seed).frames
@@ -140,7 +140,7 @@ def test_a_centreline_alone_shows_its_corners(name: str) -> None:
 @pytest.mark.parametrize("name", CIRCUITS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_half_a_metre_of_noise_hides_no_corner_and_makes_none(name: str, seed: int) -> None:
-    track, frames = recorded(name, 6, seed=seed)
+    track, frames = record(name, 6, seed=seed)
 
     drive = drive_of(detect(frames, gate=track.start))
 
@@ -150,7 +150,7 @@ def test_half_a_metre_of_noise_hides_no_corner_and_makes_none(name: str, seed: i
 
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_a_circuit_made_of_a_session_has_the_corners_of_the_session(name: str) -> None:
-    track, frames = recorded(name, 3)
+    track, frames = record(name, 3)
     laps = detect(frames, gate=track.start)
 
     drive, made = drive_of(laps), build_from_laps(laps, "Made").track
@@ -179,7 +179,7 @@ def test_a_kink_that_is_taken_flat_is_no_corner() -> None:
 
 
 def test_positions_alone_show_the_corners_too() -> None:
-    track, frames = recorded("esses", 4)
+    track, frames = record("esses", 4)
     bare = Frames(
         {
             name: values if name in ("timestamp", "lat", "lon") else values * math.nan
@@ -195,7 +195,7 @@ def test_positions_alone_show_the_corners_too() -> None:
 @pytest.mark.parametrize("name", CIRCUITS)
 @pytest.mark.parametrize(("hz", "held"), [(1.0, 1), (100.0, 1), (50.0, 10)])
 def test_slow_fast_and_held_fixes_show_the_same_corners(name: str, hz: float, held: int) -> None:
-    track, frames = recorded(name, 4, hz=hz)
+    track, frames = record(name, 4, hz=hz)
     columns = dict(frames.columns)
     fixes = np.arange(len(frames)) // held * held
     columns |= {place: columns[place][fixes] for place in ("lat", "lon")}

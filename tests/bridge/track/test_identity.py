@@ -12,7 +12,7 @@ from runtime.bridge.track.build import Trace, build_from_centreline
 from runtime.bridge.track.identity import Identity, identify_circuit
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
-from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.session.sessions import at, change, frames, keep
 from tests.bridge.simulator.drivekit import LARKFELL, TRACKS
 from tools.drive import USUAL, drive
 
@@ -25,13 +25,13 @@ def identify(recorded: Frames, words: str = "", library: Library = CIRCUITS) -> 
     return identify_circuit(series(recorded), words, library)
 
 
-def moved(recorded: Frames, east_m: float) -> Frames:
+def move(recorded: Frames, east_m: float) -> Frames:
     """The same drive somewhere else."""
-    return changed(recorded, lon=recorded.columns["lon"] + east_m / EAST)
+    return change(recorded, lon=recorded.columns["lon"] + east_m / EAST)
 
 
 def blind(recorded: Frames) -> Frames:
-    return changed(recorded, lat=np.nan, lon=np.nan)
+    return change(recorded, lat=np.nan, lon=np.nan)
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +80,13 @@ def test_positions_along_a_line_name_its_circuit_and_nobody_has_to(laps: Frames)
 
 @pytest.mark.parametrize("seconds", [20, 45, 90])
 def test_a_part_of_a_lap_is_enough(laps: Frames, seconds: int) -> None:
-    begun = kept(laps, laps.columns["timestamp"] < seconds)
+    begun = keep(laps, laps.columns["timestamp"] < seconds)
     assert identify(begun).track is LARKFELL
 
 
 @pytest.mark.parametrize("east_m", [80.0, 600.0, 2400.0, 30_000.0])
 def test_a_drive_beside_the_line_is_not_on_the_circuit(laps: Frames, east_m: float) -> None:
-    assert identify(moved(laps, east_m)) == Identity()
+    assert identify(move(laps, east_m)) == Identity()
 
 
 def test_a_small_circuit_is_known_by_its_positions() -> None:
@@ -102,18 +102,18 @@ def test_a_small_circuit_is_known_by_its_positions() -> None:
 
 @pytest.mark.parametrize("east_m", [2400.0, 30_000.0])
 def test_positions_elsewhere_win_over_what_the_driver_said(laps: Frames, east_m: float) -> None:
-    assert identify(moved(laps, east_m), "Larkfell") == Identity()
-    assert identify(moved(laps, east_m), "Home Park") == Identity(name="Home Park")
+    assert identify(move(laps, east_m), "Larkfell") == Identity()
+    assert identify(move(laps, east_m), "Home Park") == Identity(name="Home Park")
 
 
 def test_positions_near_the_circuit_leave_the_driver_the_word(laps: Frames) -> None:
-    assert identify(moved(laps, 80.0), "Larkfell").ground == "driver"
+    assert identify(move(laps, 80.0), "Larkfell").ground == "driver"
 
 
 def test_a_lap_the_other_way_round_is_another_circuit(laps: Frames) -> None:
     lat, lon = laps.columns["lat"][::-1], laps.columns["lon"][::-1]
-    assert identify(changed(laps, lat=lat, lon=lon)) == Identity()
-    assert identify(changed(laps, lat=lat, lon=lon), "Larkfell") == Identity()
+    assert identify(change(laps, lat=lat, lon=lon)) == Identity()
+    assert identify(change(laps, lat=lat, lon=lon), "Larkfell") == Identity()
 
 
 def test_a_car_park_at_the_circuit_is_not_the_circuit() -> None:
@@ -175,14 +175,14 @@ def test_a_piece_that_the_receiver_never_sees_is_not_left_out(laps: Frames) -> N
     x, y = line.plane.xy(laps.columns["lat"], laps.columns["lon"])
     place = line.ring.project(x, y, line.ring.nearest(x, y)[0]).distance
     seen = (place < 1500.0) | (place > 1900.0)
-    assert identify(kept(laps, seen)).track is LARKFELL
+    assert identify(keep(laps, seen)).track is LARKFELL
 
 
 def test_a_circuit_without_a_line_is_known_by_laps_through_its_gate(laps: Frames) -> None:
     bare = replace(LARKFELL, line=None)
     library = Library({bare.id: bare})
     assert identify(laps, library=library).track is bare
-    assert identify(moved(laps, 300.0), library=library).track is None
+    assert identify(move(laps, 300.0), library=library).track is None
 
 
 def test_without_positions_the_driver_has_the_word(laps: Frames) -> None:
@@ -193,7 +193,7 @@ def test_without_positions_the_driver_has_the_word(laps: Frames) -> None:
 
 @pytest.mark.parametrize("east_m", [0.0, 30_000.0])
 def test_a_position_that_is_held_says_nothing(laps: Frames, east_m: float) -> None:
-    held = changed(laps, lat=LARKFELL.start.lat, lon=LARKFELL.start.lon + east_m / EAST)
+    held = change(laps, lat=LARKFELL.start.lat, lon=LARKFELL.start.lon + east_m / EAST)
     assert identify(held) == Identity()
     assert identify(held, "larkfell").track is LARKFELL
     assert not series(held).fixed[laps.columns["speed_ms"] > 6.0].any()
@@ -203,7 +203,7 @@ def test_a_receiver_that_freezes_half_way_has_no_usable_positions(laps: Frames) 
     half = len(laps) // 2
     lat, lon = laps.columns["lat"].copy(), laps.columns["lon"].copy()
     lat[half:], lon[half:] = lat[half], lon[half]
-    frozen = series(changed(laps, lat=lat, lon=lon))
+    frozen = series(change(laps, lat=lat, lon=lon))
     assert not frozen.gps_usable
     assert series(laps).gps_usable
 
@@ -216,7 +216,7 @@ def test_a_car_that_stands_has_its_position() -> None:
 def test_a_slow_receiver_repeats_its_position_and_is_believed(laps: Frames) -> None:
     index = np.arange(len(laps)) // 20 * 20
     lat, lon = laps.columns["lat"][index], laps.columns["lon"][index]
-    assert series(changed(laps, lat=lat, lon=lon)).fixed.all()
+    assert series(change(laps, lat=lat, lon=lon)).fixed.all()
 
 
 def around_one_place(count: int) -> Library:
@@ -289,5 +289,5 @@ def test_a_distance_that_adds_up_tells_no_circuit() -> None:
 def test_positions_elsewhere_are_no_laps_of_a_circuit_of_the_same_length() -> None:
     recorded = drive(LARKFELL, 2, noise=USUAL).frames
     distance = recorded.columns["distance_m"] % LARKFELL.length_m
-    assert identify(changed(blind(recorded), distance_m=distance)).ground == "lap_length"
-    assert identify(changed(moved(recorded, 30_000.0), distance_m=distance)) == Identity()
+    assert identify(change(blind(recorded), distance_m=distance)).ground == "lap_length"
+    assert identify(change(move(recorded, 30_000.0), distance_m=distance)) == Identity()

@@ -140,7 +140,7 @@ def off(place: float | None, expected: float) -> float:
     return abs((place - expected + LENGTH / 2) % LENGTH - LENGTH / 2)
 
 
-def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
+def drive_on(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
     """Moments of a drive at one speed: seconds, metres, and the distance that is reckoned of it."""
     times = [i * step for i in range(int(seconds / step) + 1)]
     count = len(times)
@@ -152,7 +152,7 @@ def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
 def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
     locator = Locator(LARKFELL)
     bridged, expected = [], 0.0
-    for t, way, distance in driven(step, 20.0):
+    for t, way, distance in drive_on(step, 20.0):
         here = fix(way) if way < 400.0 else (NAN, NAN)
         place = locator.locate(t, Report(*here, speed_ms=SPEED), distance)
         if way < 400.0:
@@ -169,7 +169,7 @@ def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_fix_that_comes_rarely_is_found_on_the_line(every: int, *, counted: bool) -> None:
     locator = Locator(LARKFELL)
-    for i, (t, way, distance) in enumerate(driven(0.1, LENGTH / SPEED)):
+    for i, (t, way, distance) in enumerate(drive_on(0.1, LENGTH / SPEED)):
         here = fix(way) if i % every == 0 else (NAN, NAN)
         place = locator.locate(t, Report(*here, speed_ms=SPEED), distance if counted else NAN)
         if i % every == 0:
@@ -242,7 +242,7 @@ def test_a_car_that_stays_off_the_line_is_not_thought_to_go_on_along_it() -> Non
 def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
     locator = Locator(LARKFELL)
     held = fix(700.0)
-    for t, way, distance in driven(0.1, 20.0):
+    for t, way, distance in drive_on(0.1, 20.0):
         place = locator.locate(t, Report(*held, speed_ms=SPEED), distance)
         if way < DRIFT_M - 1.0:
             assert off(place, 700.0 + way) < 0.5
