@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from runtime.bridge.session.geometry import Line, Plane
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.recording import TIMESTAMP, Gate, Numbers
 from runtime.bridge.simulator.car import Car
 from runtime.bridge.track.build import find_brake_point, find_typical_speeds
@@ -385,7 +385,7 @@ def _marks(track: Track, corner: Corner) -> list[Marker]:
         from_entry = (at - corner.entry.distance_m + length / 2) % length - length / 2
         marks.append(
             Marker(
-                f"t{corner.number}-{slug(mark['label'])}",
+                f"t{corner.number}-{slugify(mark['label'])}",
                 mark["kind"],
                 mark["label"],
                 at,

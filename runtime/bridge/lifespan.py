@@ -32,7 +32,7 @@ from runtime.bridge.live.outlets.points import PointReader
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.names import free_name, slug
+from runtime.bridge.session.names import find_free_name, slugify
 from runtime.bridge.session.recording import TIMESTAMP, Recording
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import course_of, natural_seconds
@@ -219,7 +219,7 @@ async def _keep_live_frames(store: Store, settings: BridgeSettings) -> None:
     if row is None or row.t_end is None:
         return
     try:
-        kept = await store.rename_session(row.session_id, slug(row.track or "") or "live")
+        kept = await store.rename_session(row.session_id, slugify(row.track or "") or "live")
     except ApiError as problem:  # a full disk: new frames will follow the old ones
         log.warning("the live frames of an earlier run stay in %s: %s", LIVE_SESSION, problem)
         return
@@ -259,7 +259,7 @@ class OwnSession:
     def id(self, store: Store | None) -> str:
         """Return the id; a new one once that session has ended."""
         if store is not None and _has_ended(store, self._id):
-            self._id = free_name(self._date_id(), lambda name: store.session(name) is not None)
+            self._id = find_free_name(self._date_id(), lambda name: store.session(name) is not None)
         return self._id
 
     def _date_id(self) -> str:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, list_passes, measure_approaches, sort_by_time
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.track.file import describe_fault, load_json, read_file, read_folder, write_file
 from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
@@ -106,7 +106,7 @@ class References:
         lap = self.laps.get(track.id) if track is not None else None
         if lap is None or track is None:
             return None
-        return lap if slug(lap.track) in (slug(track.id), slug(track.name)) else None
+        return lap if slugify(lap.track) in (slugify(track.id), slugify(track.name)) else None
 
 
 NONE: Final = References()

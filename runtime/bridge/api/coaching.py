@@ -101,7 +101,7 @@ from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, Un
 from runtime.bridge.formats.options import UnparsableVbo
 from runtime.bridge.formats.safe_open import NotImportable
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.units import Metres, Quality, Seconds
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.coaching import (
@@ -607,7 +607,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         row
         for row in service.db.sessions()
         if row.n_frames
-        and (query.driver is None or slug(row.driver or "") == slug(query.driver))
+        and (query.driver is None or slugify(row.driver or "") == slugify(query.driver))
         and (query.track is None or await service.book.place(row) == key(query.track))
     ]
     driven: dict[tuple[str, str], Driven] = {}
@@ -623,7 +623,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         if losses is not None:
             place = await service.book.place(row) or row.session_id
             driver, name = row.driver or "", (await service.book.circuit(row)).name
-            history = driven.setdefault((slug(driver), place), Driven(driver, name, []))
+            history = driven.setdefault((slugify(driver), place), Driven(driver, name, []))
             history.sessions.append(losses)
     bursts = _list_bursts(service, query, {row.session_id for row in rows})
     words = words_of(query.language, query.units)

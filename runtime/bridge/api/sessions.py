@@ -29,7 +29,7 @@ from runtime.bridge.api.shapes import (
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.units import Metres, Seconds
 from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
@@ -224,7 +224,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
         note=body.note,
     )
     row, resumed = await service.db.start_session(
-        meta, body.session_id, slug(body.track or "") or UNNAMED, unix_ms()
+        meta, body.session_id, slugify(body.track or "") or UNNAMED, unix_ms()
     )
     where = await service.book.circuit(row)
     return StartAnswer.of(

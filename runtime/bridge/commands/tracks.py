@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.bridge.commands.flags import make_parser, read_line
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.build import BuiltTrack, build_from_centreline, build_from_frames
 from runtime.bridge.track.file import format_track, parse_track, write_file
@@ -132,6 +132,6 @@ def _fetch_track(url: str, session: str, name: str) -> BuiltTrack:
 
 def _set_source(built: BuiltTrack, source: str) -> BuiltTrack:
     """Note the file that the circuit was built from."""
-    if not slug(built.track.name):
+    if not slugify(built.track.name):
         raise TrackError("the name needs a letter or a digit")
     return built._replace(track=replace(built.track, generated_from=f"track build {source}"))

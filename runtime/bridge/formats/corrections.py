@@ -10,7 +10,7 @@ from runtime.bridge.formats.column_mapping import LARGEST_STEERING_DEG
 from runtime.bridge.formats.gps_motion import nominal_period
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 
 FEW: Final = 30
 MANY: Final = 300
@@ -100,7 +100,7 @@ def turn_signs(columns: Mapping[str, Numbers], names: Sequence[str]) -> Correcti
 
 
 def _motion(columns: Mapping[str, Numbers]) -> _Motion:
-    whole = series(Frames(columns))
+    whole = build_series(Frames(columns))
     step = max(1, round(STEP_S / whole.nominal_s)) if whole.nominal_s > 0 else 1
     places = slice(None, None, step)
     pull, thrust = whole.motion.lateral_g[places], whole.motion.along_g[places]

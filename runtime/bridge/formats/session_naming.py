@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.cars import SUFFIXES
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.recording import TIMESTAMP, Recording
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from runtime.bridge.storage.records import SessionMeta, SessionRow
 from runtime.bridge.track.identity import identify_circuit
 from runtime.bridge.track.library import Library
@@ -38,7 +38,7 @@ def name_session(
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
         car = decoded
     track = asked.track or facts.get("venue", "")
-    place = identify_circuit(series(recording.frames), track, library).name
+    place = identify_circuit(build_series(recording.frames), track, library).name
     meta = replace(
         asked,
         driver=asked.driver or facts.get("driver"),
@@ -51,7 +51,7 @@ def name_session(
         return session_id, meta
     begun = recording.created if recording.created is not None else _first_moment(recording)
     moment = datetime.fromtimestamp(begun, UTC)
-    name = first = facts.get("session_id") or f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+    name = first = facts.get("session_id") or f"{slugify(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
     number = 1
     while (row := stored(name)) is not None and row.n_frames and not _is_of(row, recording):
         number += 1

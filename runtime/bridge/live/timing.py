@@ -30,7 +30,7 @@ from runtime.bridge.session.progress import (
     unwrap_lap,
 )
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers
-from runtime.bridge.session.series import FROZEN_S, Series, measure_distance, series
+from runtime.bridge.session.series import FROZEN_S, Series, build_series, measure_distance
 from runtime.bridge.session.units import round_splits
 from runtime.bridge.track.model import Track
 
@@ -454,7 +454,7 @@ class LapTimer:
         """The last frames, as those of a recorded session."""
         columns = {name: np.array([one.wide[name] for _, one in self._recent]) for name in WIDE}
         columns[TIMESTAMP] = np.array([t for t, _ in self._recent])
-        return series(Frames(columns))
+        return build_series(Frames(columns))
 
     def _fit_marks(self, running: _Running, until: float) -> None:
         """Time the ends of sectors that were passed by then as a recorded session does."""

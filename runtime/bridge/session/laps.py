@@ -23,9 +23,9 @@ from runtime.bridge.session.series import (
     LAP_NUMBER,
     Flags,
     Series,
+    build_series,
     find_resets,
     measure_distance,
-    series,
 )
 from runtime.bridge.session.stats import box_plot
 
@@ -136,7 +136,7 @@ def detect(
     frames: Frames, *, gate: Gate | None = None, track_length_m: float | None = None
 ) -> Laps:
     """Detect the laps of recorded frames; see `detect_laps`."""
-    return detect_laps(series(frames), gate=gate, track_length_m=track_length_m)
+    return detect_laps(build_series(frames), gate=gate, track_length_m=track_length_m)
 
 
 def detect_laps(

@@ -34,14 +34,14 @@ def clean_name(name: str) -> str:
     return unicodedata.normalize("NFC", kept)[:LONGEST_NAME] or "unnamed"
 
 
-def free_name(first: str, is_taken: Callable[[str], bool]) -> str:
+def find_free_name(first: str, is_taken: Callable[[str], bool]) -> str:
     """Return the first free name of *first*, ``first-2``, ``first-3``, …"""
     numbered = (f"{first}-{number}" for number in itertools.count(2))
     return next(name for name in itertools.chain((first,), numbered) if not is_taken(name))
 
 
 @functools.lru_cache(maxsize=4096)
-def slug(name: str) -> str:
+def slugify(name: str) -> str:
     """Make an id of a name: lower-case ASCII letters and digits, words joined by one hyphen.
 
     Latin letters lose their accents. A name in another script keeps its Latin words and gets a hash

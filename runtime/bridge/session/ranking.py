@@ -48,7 +48,7 @@ def rank_laps(laps: Iterable[Candidate], limit: int = 50) -> list[Entry]:
     At most *limit* entries, and never more than `MAX_ENTRIES`.
     """
     ranked = sorted(
-        (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, at, lap)
+        (to_milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, at, lap)
         for at, lap in enumerate(laps)
         if math.isfinite(lap.lap_time_s)
     )
@@ -74,14 +74,14 @@ def abbreviate(driver: str) -> str:
     return "".join(letter.upper()[0] for letter in letters[:3])
 
 
-def milliseconds(seconds: float) -> int:
+def to_milliseconds(seconds: float) -> int:
     """Round a time to milliseconds, half up from its decimal representation."""
     return int((Decimal(repr(float(seconds))) * 1000).to_integral_value(ROUND_HALF_UP))
 
 
 def format_time(seconds: float) -> str:
     """Format a lap time (finite, not negative) as ``m:ss.mmm``; 59.9996 s is ``1:00.000``."""
-    minutes, rest = divmod(milliseconds(seconds), 60_000)
+    minutes, rest = divmod(to_milliseconds(seconds), 60_000)
     return f"{minutes}:{rest // 1000:02d}.{rest % 1000:03d}"
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE_SIGNALS, Frames, Numbers, Samples
-from runtime.bridge.session.series import Series, series, unwrap_distance
+from runtime.bridge.session.series import Series, build_series, unwrap_distance
 
 MAX_ROWS: Final = 10_000
 MAX_NAMES: Final = 64
@@ -158,7 +158,7 @@ def resample(
     before a signal of its name. *discrete* names signals that are never interpolated; None: by
     their names (`is_discrete`). *axis* replaces the one that *query* names.
     """
-    wide = series(frames)
+    wide = build_series(frames)
     wanted = dict.fromkeys((*query.names, query.axis))
     sampled = {name: sort_samples(name, wide, signals) for name in wanted}
     query = _fill_bounds(query, wide, [sampled[name] for name in query.names])

@@ -648,7 +648,7 @@ class Series:
         return slice(*np.searchsorted(self.t, [begin, end]).tolist())
 
 
-def series(
+def build_series(
     frames: Frames,
     extras: Mapping[str, Samples] | None = None,
     derived: frozenset[str] | None = None,
@@ -753,7 +753,7 @@ def measure_travel(frames: Frames) -> Numbers:
 
     A frame that the series leaves out has the distance of the frame before it.
     """
-    whole = series(frames)
+    whole = build_series(frames)
     if not len(whole) or (np.isnan(whole["speed_ms"]).all() and not whole.fixed.any()):
         return np.full(len(frames), np.nan)
     metres = np.zeros(len(frames))

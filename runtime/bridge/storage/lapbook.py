@@ -15,9 +15,9 @@ from pydantic import ConfigDict, TypeAdapter
 from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.gates import ChosenGate
 from runtime.bridge.session.laps import Laps, detect_laps
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.recording import Frames, Samples
-from runtime.bridge.session.series import SIGNALS, series
+from runtime.bridge.session.series import SIGNALS, build_series
 from runtime.bridge.storage.errors import StoreBusy, StoreDamaged, UnknownSession
 from runtime.bridge.storage.records import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.storage.store import Store
@@ -258,10 +258,10 @@ class LapBook:
         *findings* are those of the same frames, as far as they are known already.
         """
         if findings is not None:
-            whole = series(frames, extras, frozenset(findings.summary.derived))
+            whole = build_series(frames, extras, frozenset(findings.summary.derived))
             where = self._identity(findings)
         else:
-            whole = series(frames, extras)
+            whole = build_series(frames, extras)
             where = identify_circuit(whole, row.track or "", self._library)
         if where.track is not None:
             start, length = where.track.start, where.track.length_m
@@ -292,7 +292,7 @@ async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "")
     Raises `TrackError` where no lap is good enough, or the name has no letter.
     """
     title = name or row.session_id
-    if not slug(title):
+    if not slugify(title):
         raise TrackError("the name needs a letter or a digit")
     heights = (await store.read_signals(row.session_id, [ALTITUDE])).get(ALTITUDE)
     built = await asyncio.to_thread(build_from_laps, laps, title, altitude=heights)

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.session.names import free_name
+from runtime.bridge.session.names import find_free_name
 from runtime.bridge.storage.errors import StoreUnusable
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def make_aside_path(path: Path) -> Path:
     """Make a free path next to *path* that marks the file as damaged, with the present time."""
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     first = f"{path.name}.corrupt-{moment}"
-    return path.with_name(free_name(first, lambda name: path.with_name(name).exists()))
+    return path.with_name(find_free_name(first, lambda name: path.with_name(name).exists()))
 
 
 def set_aside(path: Path, ends: tuple[str, ...]) -> str:

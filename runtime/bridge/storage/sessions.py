@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from runtime.bridge.session.names import free_name
+from runtime.bridge.session.names import find_free_name
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import BadFrames, SessionInUse
@@ -197,7 +197,9 @@ def _find_last_ms(session: Session) -> int:
 def _make_dated_id(tx: Transaction, slug: str, now_ms: int) -> str:
     """Make an unused id."""
     moment = datetime.fromtimestamp(now_ms / 1000, UTC)
-    return free_name(f"{slug}-{moment:%Y%m%d-%H%M%S}", lambda name: tx.session(name) is not None)
+    return find_free_name(
+        f"{slug}-{moment:%Y%m%d-%H%M%S}", lambda name: tx.session(name) is not None
+    )
 
 
 def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:

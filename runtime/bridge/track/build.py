@@ -8,7 +8,7 @@ import numpy as np
 from runtime.bridge.session.definitions import BRAKING_BAR, RELEASED_BAR, find_brakings
 from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.progress import find_own_sectors
 from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
 from runtime.bridge.track.corners import find_corners, find_sectors, find_straights
@@ -107,7 +107,7 @@ def _build_from_line(line: Line, name: str, bends: list[Corner]) -> BuiltTrack:
     start = Gate(float(line.lat[0]), float(line.lon[0]), line.ring.heading(0.0))
     has_heights = not np.isnan(line.altitude).any()
     track = Track(
-        id=slug(name) or "track",
+        id=slugify(name) or "track",
         name=name,
         length_m=line.length_m,
         start=start,

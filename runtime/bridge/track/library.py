@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.session.recording import ReadWarning
 from runtime.bridge.track.file import format_track, parse_track, read_file, read_folder
 from runtime.bridge.track.model import Track
@@ -66,15 +66,15 @@ class Library:
 
     def by_name(self, name: str) -> Track | None:
         """Find a circuit by id or name, regardless of case, accents and blanks."""
-        wanted = slug(name)
+        wanted = slugify(name)
         if not wanted:
             return None
         for track in self.tracks.values():
-            if wanted in (slug(track.id), slug(track.name)):
+            if wanted in (slugify(track.id), slugify(track.name)):
                 return track
         return None
 
     def key(self, name: str) -> str:
         """Return one key for all spellings of a circuit, including its id; empty for no name."""
         track = self.by_name(name)
-        return slug(track.id if track is not None else name)
+        return slugify(track.id if track is not None else name)

@@ -169,14 +169,14 @@ def drives(frames: Frames) -> Iterator[Drive]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
-    for found in drives(damage_session(seed)):
-        check(found)
-        assert (compose_ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
-        where, lap = describe_circuit(found), found.counted[0].number
+    for damaged in drives(damage_session(seed)):
+        check(damaged)
+        assert (compose_ideal_lap(damaged).sectors.gain_s or 0.0) >= 0.0
+        where, lap = describe_circuit(damaged), damaged.counted[0].number
         sides = [
-            measure_side(found, lap, where),
-            compose_ideal(found, where),
-            scale_side(found, 50.0),
+            measure_side(damaged, lap, where),
+            compose_ideal(damaged, where),
+            scale_side(damaged, 50.0),
         ]
         for side in sides:
             result = compare_sides(sides[0], side, where)

@@ -18,7 +18,7 @@ from runtime.bridge.analysis.insights import (
 from runtime.bridge.analysis.losses import find_passes, find_usual_passes, measure_losses
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Frames
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from tests.bridge.analysis.lapkit import TRACKS
 from tools.drive import drive
 
@@ -31,7 +31,7 @@ def drive_varied(seed: int = 4, *, places: bool = True) -> Drive:
     if not places:
         columns |= dict.fromkeys(("lat", "lon"), np.full(len(columns["timestamp"]), np.nan))
     gate = LARKFELL.start if places else None
-    result = detect_laps(series(Frames(columns)), gate=gate, track_length_m=LARKFELL.length_m)
+    result = detect_laps(build_series(Frames(columns)), gate=gate, track_length_m=LARKFELL.length_m)
     return drive_of(result, LARKFELL if places else None)
 
 

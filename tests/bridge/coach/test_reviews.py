@@ -22,7 +22,7 @@ from runtime.bridge.coach.score import BadGrade, add_up, read_grade
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.session.laps import detect_laps
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from runtime.bridge.storage.coaching import EventRow
 from tests.bridge.bridgekit import ROOT
 from tests.bridge.coach.coursekit import (
@@ -44,7 +44,7 @@ def scene_of(laps: int = 4, *, partial: bool = False, bare: bool = False) -> Sce
     frames = drive(LARKFELL, laps, hz=10.0, seed=7, skill=0.8, noise=USUAL).frames
     if partial:
         frames = type(frames)({name: values[:300] for name, values in frames.columns.items()})
-    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    found = detect_laps(build_series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
     track = None if bare else LARKFELL
     driven = drive_of(found, track, partial=partial)
     return Scene(driver="Mia", outing=Outing(Session("s", "Mia"), driven), track=track)

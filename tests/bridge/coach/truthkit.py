@@ -12,7 +12,7 @@ from runtime.bridge.coach.fact import Fact, Value
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.library import read_track
 from runtime.bridge.track.model import Corner, Track
@@ -174,7 +174,9 @@ def record(
     """A session on the circuit, of whose file nobody may know; it may lack channels."""
     nothing = np.full(len(frames.columns[TIMESTAMP]), np.nan)
     columns = {**frames.columns, **dict.fromkeys(without, nothing)}
-    found = detect_laps(series(Frames(columns)), gate=TRACK.start, track_length_m=TRACK.length_m)
+    found = detect_laps(
+        build_series(Frames(columns)), gate=TRACK.start, track_length_m=TRACK.length_m
+    )
     return analysis.drive_of(found, track)
 
 

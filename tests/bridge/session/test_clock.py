@@ -9,7 +9,7 @@ import pytest
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.progress import Span, measure_progress, time_sectors
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
-from runtime.bridge.session.series import DAY_S, series
+from runtime.bridge.session.series import DAY_S, build_series
 from runtime.bridge.track.library import Library
 from tests.bridge.session.sessions import change, circle, circle_gate, frames
 from tools.drive import USUAL, drive
@@ -85,7 +85,7 @@ def test_laps_by_distance_do_not_count_either() -> None:
 @pytest.mark.parametrize(
     ("at", "clock"),
     [
-        *[(at, told) for at in (0, 1, 700, 1297) for told in (0.0, -1.0, 5e5)],
+        *[(at, wrong_t) for at in (0, 1, 700, 1297) for wrong_t in (0.0, -1.0, 5e5)],
         *[(at, 2 * EPOCH) for at in (1, 700, 1200)],
     ],
 )
@@ -194,7 +194,7 @@ def test_times_of_whole_seconds_are_no_clock_put_back(hz: float) -> None:
 
 def test_only_the_time_around_the_moment_is_untold() -> None:
     times = [0.0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6, 7, 8]
-    result = series(frames(times, distance_m=np.arange(13.0)))
+    result = build_series(frames(times, distance_m=np.arange(13.0)))
 
     assert result.t.tolist() == [*range(13)]
     assert np.flatnonzero(result.put_back).tolist() == [5]
@@ -225,7 +225,7 @@ def test_all_that_follows_a_clock_put_back_counts(back_s: float, moment: float) 
 def test_a_batch_from_before_the_start_is_no_clock_put_back() -> None:
     order = [*range(100, 200), *range(100), *range(200, 1300)]
 
-    read = series(reorder(circle(130), order))
+    read = build_series(reorder(circle(130), order))
 
     assert read.t.tolist() == ticks()[100:].tolist()
     assert not read.gap.any()
@@ -245,7 +245,7 @@ def test_samples_beside_the_frames_move_with_the_clock() -> None:
     reported = EPOCH + np.where(t > 60.01, t - 400.0, t)
     samples = {"lap_number": Samples(np.sort(reported), t[np.argsort(reported)])}
 
-    read = series(change(circle(130), timestamp=reported), samples)
+    read = build_series(change(circle(130), timestamp=reported), samples)
 
     np.testing.assert_allclose(read.signal("lap_number"), t)
 
@@ -254,7 +254,7 @@ def test_a_batch_sent_twice_without_a_distance_of_its_own_adds_nothing() -> None
     order = [*range(700), *range(600, 700), *range(700, 1300)]
     twice = reorder(circle(130), order)
 
-    read = series(change(twice, distance_m=np.arange(1400.0)))
+    read = build_series(change(twice, distance_m=np.arange(1400.0)))
 
     assert len(read) == 1300
     assert not read.gap.any()
@@ -263,10 +263,10 @@ def test_a_batch_sent_twice_without_a_distance_of_its_own_adds_nothing() -> None
 def test_a_clock_put_back_at_every_frame_ends() -> None:
     i = np.arange(1e5)
 
-    read = series(frames(EPOCH + i % 10 - i // 10 * 20, speed_ms=i))
+    read = build_series(frames(EPOCH + i % 10 - i // 10 * 20, speed_ms=i))
 
     assert read.put_back.sum() == 20
 
 
 def test_infinite_times_side_by_side_are_left_out() -> None:
-    assert series(frames([1.0, np.inf, np.inf, 2.0])).index.tolist() == [0, 3]
+    assert build_series(frames([1.0, np.inf, np.inf, 2.0])).index.tolist() == [0, 3]

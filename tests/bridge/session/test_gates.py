@@ -14,7 +14,7 @@ from runtime.bridge.session.gates import choose_gate, find_crossings
 from runtime.bridge.session.geometry import Plane, Ring, build_ring
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers
-from runtime.bridge.session.series import measure_distance, series
+from runtime.bridge.session.series import build_series, measure_distance
 from tests.bridge.session.sessions import at, change, frames, keep
 from tests.bridge.truth.drives import PLANS, drive
 
@@ -236,7 +236,7 @@ def test_an_eight_of_two_equal_halves_is_one_lap() -> None:
 
 def test_a_drive_that_closes_no_lap_has_no_gate() -> None:
     drive = drive_path(ROAD, 0.9)
-    session = series(drive.frames)
+    session = build_series(drive.frames)
 
     assert choose_gate(session, measure_distance(session)) is None
 
@@ -247,7 +247,7 @@ def test_noise_on_the_opposite_leg_is_no_crossing() -> None:
     t = np.arange(0.0, 60.0, 0.01)
     place = np.abs((t % 40.0) - 20.0) * 10.0 - 100.0  # from 100 m past the gate to 100 m before it
     x, y = chance.normal(place, 0.5), np.where(t % 40 < 20, 12.0, 0.0)
-    session = series(frames(t, speed_ms=10.0, **at(x, y)))
+    session = build_series(frames(t, speed_ms=10.0, **at(x, y)))
 
     crossings = find_crossings(session, Gate(0.0, 10.0, 90.0))
 

@@ -6,7 +6,7 @@ import pytest
 from runtime.bridge.session.gates import find_crossings, find_lap_starts
 from runtime.bridge.session.laps import Laps, detect, detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
-from runtime.bridge.session.series import LAP_NUMBER, measure_distance, series
+from runtime.bridge.session.series import LAP_NUMBER, build_series, measure_distance
 from tests.bridge.session.sessions import at, change, circle, circle_gate, frames, keep
 
 EAST = Gate(0.0, 10.0, 90.0)
@@ -51,14 +51,14 @@ def straight(x: list[float], y: float | list[float] = 0.0, t: list[float] | None
 def test_a_crossing_goes_forward_through_the_width_near_the_gate(
     session: Frames, moments: list[float]
 ) -> None:
-    np.testing.assert_allclose(find_crossings(series(session), EAST), moments, atol=1e-6)
+    np.testing.assert_allclose(find_crossings(build_series(session), EAST), moments, atol=1e-6)
 
 
 def test_frames_without_a_fix_are_passed_over() -> None:
     session = straight([-30, -20, -10, 30])
     session.columns["lat"][2] = np.nan
 
-    result = find_crossings(series(session), EAST)
+    result = find_crossings(build_series(session), EAST)
 
     assert result.tolist() == pytest.approx([1 + 2 * 20 / 50])
 
@@ -73,13 +73,13 @@ def test_a_lap_begins_20_s_and_300_m_after_the_last_at_least(
 ) -> None:
     session = straight([-10, 10, 500, -10, 10], t=[0.0, 0.5, 1.0, second_t, second_t + 0.5])
     session = change(session, distance_m=np.array([0, 20, 100, second_m, second_m + 20]))
-    result = series(session)
+    result = build_series(session)
 
     assert len(find_lap_starts(result, EAST, measure_distance(result))) == count
 
 
 def test_crossings_of_a_circle_are_exact_between_frames() -> None:
-    session = series(circle(130, hz=7.3))
+    session = build_series(circle(130, hz=7.3))
 
     result = find_crossings(session, circle_gate())
 
@@ -365,7 +365,7 @@ def count_laps(numbers: Numbers, hz: float = 10.0) -> Laps:
     """Laps of an even 25 m/s by a counter alone, one sample a frame."""
     session = without_fixes(np.full(len(numbers), np.nan), hz=hz)
     samples = Samples(session.columns[TIMESTAMP], numbers)
-    return detect_laps(series(session, {LAP_NUMBER: samples}))
+    return detect_laps(build_series(session, {LAP_NUMBER: samples}))
 
 
 def test_a_counter_of_laps_makes_laps() -> None:
@@ -401,7 +401,7 @@ def test_the_distance_that_begins_anew_is_more_exact_than_the_counter() -> None:
     session = without_fixes(s % 1000.0, speed=24.0)
     samples = Samples(session.columns[TIMESTAMP], np.floor(s / 1000.0))
 
-    laps = detect_laps(series(session, {LAP_NUMBER: samples}))
+    laps = detect_laps(build_series(session, {LAP_NUMBER: samples}))
 
     assert durations(laps) == pytest.approx([1000 / 24] * 4, abs=1e-3)
 
@@ -411,7 +411,7 @@ def test_a_counter_serves_where_the_positions_close_no_lap() -> None:
     session = frames(t, speed_ms=25.0, **at(25.0 * t, np.zeros(len(t))))
     samples = Samples(t, np.floor(t / 40.0 + 0.4))
 
-    laps = detect_laps(series(session, {LAP_NUMBER: samples}))
+    laps = detect_laps(build_series(session, {LAP_NUMBER: samples}))
 
     assert (laps.method, len(laps.complete)) == ("distance", 3)
 
@@ -474,6 +474,6 @@ def test_a_session_of_hardly_any_frames_has_no_laps(count: int) -> None:
 def test_a_crossing_between_two_distant_fixes_is_taken_as_it_is() -> None:
     """A slow clock leaves no fix within a second of the line."""
     slow = circle(600.0, hz=1 / 3)
-    crossings = find_crossings(series(slow), circle_gate())
+    crossings = find_crossings(build_series(slow), circle_gate())
     assert len(crossings) >= 14
     assert np.diff(crossings) == pytest.approx(40.0, abs=1.5)

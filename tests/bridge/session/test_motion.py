@@ -9,9 +9,9 @@ from runtime.bridge.session.series import (
     Flags,
     Odometer,
     Series,
+    build_series,
     fill_distance,
     measure_distance,
-    series,
 )
 from runtime.bridge.track.library import Library
 from tests.bridge.session.sessions import change, frames
@@ -41,7 +41,7 @@ def test_a_speed_that_no_car_reached_between_its_neighbours_is_none(
     if begin < 0:
         begin = len(EVEN) - len(readings)
     t = np.arange(100) / 10
-    whole = series(frames(t, speed_ms=with_readings(begin, *readings)))
+    whole = build_series(frames(t, speed_ms=with_readings(begin, *readings)))
     speed = whole["speed_ms"]
     wrong = slice(begin, begin + len(readings))
     assert np.isnan(speed[wrong]).all()
@@ -56,13 +56,13 @@ def test_braking_as_hard_as_a_racing_car_is_believed(hz: float) -> None:
     speed = np.maximum(5.0, np.interp(t, [0.0, 10.0, 12.0], [95.0, 95.0, 5.0]))
     held = speed[np.floor(np.arange(len(t)) / max(hz / 5, 1)).astype(int) * int(max(hz / 5, 1))]
     for readings in (speed, held):
-        assert np.array_equal(series(frames(t, speed_ms=readings))["speed_ms"], readings)
+        assert np.array_equal(build_series(frames(t, speed_ms=readings))["speed_ms"], readings)
 
 
 def test_a_car_that_drives_on_after_a_pause_may_have_any_speed() -> None:
     t = np.concatenate([np.arange(50) / 10, 60 + np.arange(50) / 10])
     speed = np.where(t < 30, 0.0, 60.0)
-    assert np.array_equal(series(frames(t, speed_ms=speed))["speed_ms"], speed)
+    assert np.array_equal(build_series(frames(t, speed_ms=speed))["speed_ms"], speed)
 
 
 @pytest.mark.parametrize("reading", [88_130.0, 130.0])
@@ -86,7 +86,7 @@ def drive(**signals: Numbers) -> tuple[Series, Flags]:
     """A minute with signals outside the frames, and when the brake was pressed."""
     t = np.arange(600) / 10
     extras = {name: Samples(t, values) for name, values in signals.items()}
-    return series(frames(t, speed_ms=30.0), extras), pedal(t, 0.0, 1.0) > 0
+    return build_series(frames(t, speed_ms=30.0), extras), pedal(t, 0.0, 1.0) > 0
 
 
 def test_a_brake_percentage_or_switch_says_when_the_driver_brakes() -> None:
@@ -108,7 +108,7 @@ def test_a_brake_percentage_or_switch_says_when_the_driver_brakes() -> None:
 def test_a_brake_pressure_comes_before_all_else() -> None:
     t = np.arange(600) / 10
     value = frames(t, speed_ms=30.0, brake_bar=pedal(t, 3.0, 40.0))
-    whole = series(value, {"brake_switch": Samples(t, np.ones(600))})
+    whole = build_series(value, {"brake_switch": Samples(t, np.ones(600))})
     assert whole.braking is not None
     assert whole.braking.basis == "pressure"
     assert whole.braking.is_pressed(2.0).all()
@@ -122,7 +122,7 @@ def test_without_a_brake_the_driver_brakes_where_the_car_slows_harder_than_by_it
     speeds = np.array([10.0, 50.0, 50.0 - 0.12 * 9.81 * 6, 43.0 - 0.9 * 9.81 * 3, 10.0])
     speed = np.interp(t % 40.0, knots, speeds)
     noisy = speed + np.random.default_rng(1).normal(0.0, 0.1, len(t))
-    braking = series(frames(t, speed_ms=noisy)).braking
+    braking = build_series(frames(t, speed_ms=noisy)).braking
     assert braking is not None
     assert braking.basis == "deceleration"
     true = (t % 40.0 >= 26.0) & (t % 40.0 < 29.0)
@@ -132,14 +132,14 @@ def test_without_a_brake_the_driver_brakes_where_the_car_slows_harder_than_by_it
 
 
 def test_nothing_says_when_a_driver_brakes_who_has_neither_brake_nor_speed() -> None:
-    assert series(frames(np.arange(600) / 10)).braking is None
+    assert build_series(frames(np.arange(600) / 10)).braking is None
 
 
 def test_a_switch_is_read_on_after_midnight() -> None:
     t = np.arange(600) / 10
     clock = (t + 86_370.0) % 86_400.0
     switch = Samples(clock[::5], pedal(t, 0.0, 1.0)[::5])
-    whole = series(frames(clock, speed_ms=30.0), {"brake_switch": switch})
+    whole = build_series(frames(clock, speed_ms=30.0), {"brake_switch": switch})
     assert whole.braking is not None
     assert np.array_equal(whole.braking.flags, pedal(t, 0.0, 1.0) > 0)
 
@@ -162,7 +162,7 @@ def error(values: Numbers, true: Numbers) -> float:
 @pytest.mark.parametrize("hz", [10.0, 25.0])
 def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz: float) -> None:
     recorded, true = without_sensors(hz)
-    whole = series(recorded)
+    whole = build_series(recorded)
     assert whole.derived == {"g_lat", "g_long", "combo_g", "braking", "yaw_rate"}
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
@@ -179,19 +179,19 @@ def test_a_receiver_that_holds_its_fixes_tells_the_same() -> None:
     recorded, true = without_sensors(100.0, Noise(gps_jitter_m=0.05))
     fix = np.arange(len(recorded)) // 20 * 20
     held = change(recorded, **{name: recorded.columns[name][fix] for name in ("lat", "lon")})
-    assert error(series(held)["g_lat"], true.columns["g_lat"]) < 0.1
+    assert error(build_series(held)["g_lat"], true.columns["g_lat"]) < 0.1
 
 
 def test_without_a_speed_the_positions_tell_both_accelerations() -> None:
     recorded, true = without_sensors(10.0, Noise(gps_jitter_m=0.05))
-    whole = series(change(recorded, speed_ms=np.nan))
+    whole = build_series(change(recorded, speed_ms=np.nan))
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
 
 
 def test_without_positions_only_the_longitudinal_acceleration_is_known() -> None:
     recorded, true = without_sensors(10.0)
-    whole = series(change(recorded, lat=0.0, lon=0.0))
+    whole = build_series(change(recorded, lat=0.0, lon=0.0))
     assert whole.derived == {"g_long", "braking"}
     assert np.isnan(whole["g_lat"]).all()
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
@@ -201,7 +201,7 @@ def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
     recorded, true = without_sensors(10.0)
     g_long = true.columns["g_long"]
     dead = change(recorded, g_lat=0.0, g_long=g_long, combo_g=np.abs(g_long))
-    whole = series(dead)
+    whole = build_series(dead)
     assert whole.derived == {"g_lat", "combo_g", "braking", "yaw_rate"}
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole.combo_g, true.columns["combo_g"]) < 0.1
@@ -210,7 +210,7 @@ def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
 
 def test_what_a_sensor_measured_stays() -> None:
     _, true = without_sensors(10.0)
-    whole = series(true)
+    whole = build_series(true)
     assert whole.derived == {"yaw_rate"}
     for name in ("g_lat", "g_long", "combo_g"):
         assert np.array_equal(whole[name], true.columns[name])
@@ -220,7 +220,7 @@ def test_a_position_that_jumps_makes_no_acceleration() -> None:
     recorded, true = without_sensors(10.0)
     lat = recorded.columns["lat"].copy()
     lat[1000] += 20.0 / 111_320.0
-    whole = series(change(recorded, lat=lat))
+    whole = build_series(change(recorded, lat=lat))
     near = slice(980, 1021)
     expected = whole["g_lat"][near]
     assert np.isnan(expected).any()

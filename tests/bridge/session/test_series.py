@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import measure_distance, measure_travel, series, unwrap_distance
+from runtime.bridge.session.series import (
+    build_series,
+    measure_distance,
+    measure_travel,
+    unwrap_distance,
+)
 from tests.bridge.session.sessions import at, frames
 
 
@@ -28,14 +33,14 @@ def to_list(values: Numbers) -> list[float]:
     ids=["even", "midnight", "two midnights", "equal", "back", "40 s back", "spike", "nan", "none"],
 )
 def test_time_goes_forward(recorded: list[float], times: list[float], index: list[int]) -> None:
-    result = series(frames(recorded))
+    result = build_series(frames(recorded))
 
     assert to_list(result.t) == times
     assert result.index.tolist() == index
 
 
 def test_a_channel_follows_the_frames_that_are_used() -> None:
-    result = series(frames([1.0, 2.0, 2.0, 3.0], speed_ms=[10.0, 20.0, 99.0, 1e300]))
+    result = build_series(frames([1.0, 2.0, 2.0, 3.0], speed_ms=[10.0, 20.0, 99.0, 1e300]))
 
     np.testing.assert_array_equal(result["speed_ms"], [10.0, 20.0, np.nan])
 
@@ -51,11 +56,11 @@ def test_a_channel_follows_the_frames_that_are_used() -> None:
     ],
 )
 def test_a_gap_is_longer_than_half_a_second_and_five_periods(t: Numbers, gaps: list[int]) -> None:
-    assert np.flatnonzero(series(frames(t)).gap).tolist() == gaps
+    assert np.flatnonzero(build_series(frames(t)).gap).tolist() == gaps
 
 
 def test_a_frame_weighs_the_time_to_the_next_unless_that_is_a_gap() -> None:
-    result = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
+    result = build_series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
 
     assert result.nominal_s == 1.0
     assert to_list(result.weight) == [
@@ -82,7 +87,7 @@ FOUR_ROWS = [0.0, 0.005, 0.010, 0.020]
 @pytest.mark.parametrize("offsets", [FOUR_ROWS, [0.0, 0.001], [0.0, 0.004, 0.008]])
 def test_the_rows_of_a_burst_are_one_frame(offsets: list[float]) -> None:
     t = in_bursts(600, offsets)
-    result = series(frames(t, rpm=np.arange(len(t), dtype=float)))
+    result = build_series(frames(t, rpm=np.arange(len(t), dtype=float)))
 
     assert len(result) == 600
     assert result.index.tolist() == list(range(len(offsets) - 1, len(t), len(offsets)))
@@ -95,7 +100,7 @@ def test_a_burst_keeps_what_only_one_of_its_rows_knows() -> None:
     t = in_bursts(50, FOUR_ROWS)
     speed, brake = np.full(len(t), np.nan), np.full(len(t), np.nan)
     speed[1::4], brake[::8] = 30.0, 2.0
-    result = series(frames(t, speed_ms=speed, brake_bar=brake))
+    result = build_series(frames(t, speed_ms=speed, brake_bar=brake))
 
     assert result["speed_ms"].tolist() == [30.0] * 50
     np.testing.assert_array_equal(result["brake_bar"], [2.0, np.nan] * 25)
@@ -108,14 +113,14 @@ def test_an_even_clock_has_no_bursts_whatever_it_jitters_and_loses(hz: float) ->
     lost = chance.random(3000) < 0.1
     lost[1000:1020] = True
 
-    assert len(series(frames(t))) == 3000
-    assert len(series(frames(t[~lost]))) == (~lost).sum()
+    assert len(build_series(frames(t))) == 3000
+    assert len(build_series(frames(t[~lost]))) == (~lost).sum()
 
 
 def test_rows_of_several_devices_without_a_pause_between_are_no_bursts() -> None:
     t = np.unique(np.round(np.concatenate([np.arange(0, 60, 0.04), np.arange(0.01, 60, 0.05)]), 3))
 
-    assert len(series(frames(t))) == len(t)
+    assert len(build_series(frames(t))) == len(t)
 
 
 @pytest.mark.parametrize("held", [True, False], ids=["repeated", "missing"])
@@ -126,7 +131,7 @@ def test_a_position_between_two_fixes_lies_between_them(held: bool) -> None:
     place = at(x[fix], np.zeros(len(t)))
     if not held:
         place["lat"][np.arange(len(t)) % 5 != 0] = np.nan
-    result = series(frames(t, **place))
+    result = build_series(frames(t, **place))
 
     seen = (result["lon"] - 10.0) * 111_320.0
     assert result.gps_usable
@@ -138,14 +143,14 @@ def test_a_long_silence_of_the_receiver_is_not_drawn_through() -> None:
     place = at(30.0 * t, np.zeros(len(t)))
     place["lat"][50:80] = np.nan
     place["lon"][100:130] = place["lon"][100]
-    result = series(frames(t, **place))
+    result = build_series(frames(t, **place))
 
     assert np.flatnonzero(~result.fixed).tolist() == list(range(50, 80))
     assert np.ptp(result["lon"][100:130]) == 0.0
 
 
 def test_gap_time_counts_what_lies_between_two_moments() -> None:
-    result = series(frames([0.0, 1.0, 2.0, 12.0, 13.0, 14.0, 15.0]))
+    result = build_series(frames([0.0, 1.0, 2.0, 12.0, 13.0, 14.0, 15.0]))
 
     assert result.gap_time(0, 15) == 10
     assert result.gap_time(5, 8) == 3
@@ -182,7 +187,9 @@ def test_distance_that_begins_anew_is_unwrapped(
 
 
 def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
-    result = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
+    result = build_series(
+        frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10])
+    )
 
     # 15 + 20 + nothing + 50 + (50 + 30)/2 + (30 + 10)/2, the missing speed drawn between
     assert to_list(measure_distance(result)) == [0, 15, 35, 35, 85, 125, 145]
@@ -190,7 +197,7 @@ def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
 
 def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
     place = at(np.array([0.0, 30.0, 30.0, 30.0]), np.array([0.0, 40.0, 40.0, 140.0]))
-    result = series(frames([0, 1, 2, 3], **place))
+    result = build_series(frames([0, 1, 2, 3], **place))
 
     np.testing.assert_allclose(measure_distance(result), [0, 50, 50, 150], rtol=1e-6)
 
@@ -245,7 +252,7 @@ def test_a_way_that_nothing_tells_is_unknown() -> None:
 
 
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
-    result = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
+    result = build_series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
 
     assert to_list(measure_distance(result)) == [0, 10, 20]
 
@@ -265,7 +272,7 @@ def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
     ],
 )
 def test_a_fix_is_a_place_on_earth_and_not_null_island(lat: float, lon: float, valid: bool) -> None:
-    assert series(frames([0.0], lat=lat, lon=lon)).fixed.tolist() == [valid]
+    assert build_series(frames([0.0], lat=lat, lon=lon)).fixed.tolist() == [valid]
 
 
 def test_positions_are_usable_from_four_fifths_of_fixes_over_50_metres() -> None:
@@ -273,7 +280,7 @@ def test_positions_are_usable_from_four_fifths_of_fixes_over_50_metres() -> None
         count = 100
         place = at(np.linspace(0, extent, count), np.zeros(count), lat0=46.0)
         place["lat"][: round(count * (1 - share))] = np.nan
-        return series(frames(np.arange(count) / 10, **place)).gps_usable
+        return build_series(frames(np.arange(count) / 10, **place)).gps_usable
 
     assert usable(1.0, 53)
     assert not usable(1.0, 48)
@@ -284,7 +291,7 @@ def test_positions_are_usable_from_four_fifths_of_fixes_over_50_metres() -> None
 def test_the_date_line_is_no_gap_in_the_map() -> None:
     t = np.arange(100) / 10
     lon = (179.9999 + t * 2e-5 + 180) % 360 - 180
-    result = series(frames(t, lat=10.0, lon=lon))
+    result = build_series(frames(t, lat=10.0, lon=lon))
 
     assert result.centre is not None
     assert abs(result.centre[1]) == pytest.approx(179.9999, abs=2e-4)
@@ -293,13 +300,13 @@ def test_the_date_line_is_no_gap_in_the_map() -> None:
 
 def test_combined_acceleration_is_as_recorded_else_from_its_parts() -> None:
     combo = [np.nan, 1.5, np.nan]
-    result = series(frames([0, 1, 2], g_lat=[3, 3, np.nan], g_long=4.0, combo_g=combo))
+    result = build_series(frames([0, 1, 2], g_lat=[3, 3, np.nan], g_long=4.0, combo_g=combo))
 
     np.testing.assert_array_equal(result.combo_g, [5.0, 1.5, np.nan])
 
 
 def test_nothing_in_is_nothing_out() -> None:
-    result = series(frames([]))
+    result = build_series(frames([]))
 
     assert (len(result), result.nominal_s, result.gps_usable, result.centre) == (
         0,

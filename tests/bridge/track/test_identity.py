@@ -7,7 +7,7 @@ import pytest
 
 from runtime.bridge.session.geometry import METRES_PER_DEGREE
 from runtime.bridge.session.recording import Frames, Numbers
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from runtime.bridge.track.build import Trace, build_from_centreline
 from runtime.bridge.track.identity import Identity, identify_circuit
 from runtime.bridge.track.library import Library
@@ -22,7 +22,7 @@ EAST: float = METRES_PER_DEGREE * float(np.cos(np.radians(LARKFELL.start.lat)))
 
 
 def identify(recorded: Frames, words: str = "", library: Library = CIRCUITS) -> Identity:
-    return identify_circuit(series(recorded), words, library)
+    return identify_circuit(build_series(recorded), words, library)
 
 
 def move(recorded: Frames, east_m: float) -> Frames:
@@ -196,27 +196,27 @@ def test_a_position_that_is_held_says_nothing(laps: Frames, east_m: float) -> No
     held = change(laps, lat=LARKFELL.start.lat, lon=LARKFELL.start.lon + east_m / EAST)
     assert identify(held) == Identity()
     assert identify(held, "larkfell").track is LARKFELL
-    assert not series(held).fixed[laps.columns["speed_ms"] > 6.0].any()
+    assert not build_series(held).fixed[laps.columns["speed_ms"] > 6.0].any()
 
 
 def test_a_receiver_that_freezes_half_way_has_no_usable_positions(laps: Frames) -> None:
     half = len(laps) // 2
     lat, lon = laps.columns["lat"].copy(), laps.columns["lon"].copy()
     lat[half:], lon[half:] = lat[half], lon[half]
-    frozen = series(change(laps, lat=lat, lon=lon))
+    frozen = build_series(change(laps, lat=lat, lon=lon))
     assert not frozen.gps_usable
-    assert series(laps).gps_usable
+    assert build_series(laps).gps_usable
 
 
 def test_a_car_that_stands_has_its_position() -> None:
     t = np.arange(0.0, 60.0, 0.1)
-    assert series(frames(t, speed_ms=0.0, lat=44.0, lon=10.0)).fixed.all()
+    assert build_series(frames(t, speed_ms=0.0, lat=44.0, lon=10.0)).fixed.all()
 
 
 def test_a_slow_receiver_repeats_its_position_and_is_believed(laps: Frames) -> None:
     index = np.arange(len(laps)) // 20 * 20
     lat, lon = laps.columns["lat"][index], laps.columns["lon"][index]
-    assert series(change(laps, lat=lat, lon=lon)).fixed.all()
+    assert build_series(change(laps, lat=lat, lon=lon)).fixed.all()
 
 
 def around_one_place(count: int) -> Library:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import slugify
 from runtime.bridge.settings import DEFAULT_TRACK
 from runtime.bridge.track.library import Library, is_safe_id, read_track
 from runtime.bridge.track.model import TrackError
@@ -90,7 +90,7 @@ def test_a_file_that_is_no_circuit_is_named(tmp_path: Path, content: bytes) -> N
 
 
 def test_a_slug_is_small_letters_and_hyphens() -> None:
-    assert slug("  Nürburgring + GP/Sprint 2_b ") == "nurburgring-gp-sprint-2-b"
+    assert slugify("  Nürburgring + GP/Sprint 2_b ") == "nurburgring-gp-sprint-2-b"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_slug_is_small_letters_and_hyphens() -> None:
     ],
 )
 def test_latin_letters_of_a_slug_lose_their_accents(name: str, plain: str) -> None:
-    assert slug(name) == plain
+    assert slugify(name) == plain
 
 
 def test_names_of_other_letters_have_plain_slugs_that_differ() -> None:
@@ -116,12 +116,12 @@ def test_names_of_other_letters_have_plain_slugs_that_differ() -> None:
         *("a" * 300, "a" * 299, "a" * 80, "Fuji " + "\u5bcc" * 300),
     ]
 
-    slugs = [slug(name) for name in names]
+    slugs = [slugify(name) for name in names]
 
     assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", item) and len(item) <= 80 for item in slugs)
     assert len(set(slugs)) == len(names)
-    assert [slug(item) for item in slugs] == slugs
-    assert slug(unicodedata.normalize("NFD", fuji)) == slug(f" {fuji} ") == slugs[0]
+    assert [slugify(item) for item in slugs] == slugs
+    assert slugify(unicodedata.normalize("NFD", fuji)) == slugify(f" {fuji} ") == slugs[0]
     assert slugs[2].startswith("fuji-")
 
 
@@ -129,7 +129,7 @@ def test_a_circuit_has_one_key_however_it_is_named(folder: Path) -> None:
     library = Library.read(folder)
     track = next(iter(library.tracks.values()))
 
-    assert library.key(track.id) == library.key(f" {track.name.upper()} ") == slug(track.id)
+    assert library.key(track.id) == library.key(f" {track.name.upper()} ") == slugify(track.id)
     assert library.key("Somewhere Else") == "somewhere-else"
     assert library.key("") == ""
 

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import measure_progress
-from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
+from runtime.bridge.session.series import FROZEN_S, Odometer, build_series, fill_distance
 from runtime.bridge.track.locate import AWAY_S, DRIFT_M, LAPS, Counter, Locator, Report
 from tests.bridge.analysis.lapkit import TRACKS
 from tools.drive import USUAL, drive
@@ -20,7 +20,7 @@ NAN = math.nan
 def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     driven = drive(LARKFELL, 2, seed=3, noise=USUAL)
     columns = driven.frames.columns
-    whole = series(driven.frames)
+    whole = build_series(driven.frames)
     result = detect_laps(whole, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
     expected = measure_progress(result, LARKFELL.line)
     assert expected is not None

@@ -9,7 +9,7 @@ import pytest
 from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Recording
-from runtime.bridge.session.series import measure_distance, series
+from runtime.bridge.session.series import build_series, measure_distance
 from runtime.bridge.track.build import build_from_centreline, build_from_laps
 from runtime.bridge.track.geojson import read_geojson
 from tests.bridge.track.examples import REAL
@@ -58,10 +58,10 @@ def test_three_ways_to_measure_a_recorded_lap_agree() -> None:
     columns = {**recording.frames.columns, "distance_m": reported}
     blank = np.full(len(reported), np.nan)
 
-    by_distance = measure_distance(series(Frames(columns)))[-1]
-    by_speed = measure_distance(series(Frames({**columns, "distance_m": blank})))[-1]
+    by_distance = measure_distance(build_series(Frames(columns)))[-1]
+    by_speed = measure_distance(build_series(Frames({**columns, "distance_m": blank})))[-1]
     by_place = measure_distance(
-        series(Frames({**columns, "distance_m": blank, "speed_ms": blank}))
+        build_series(Frames({**columns, "distance_m": blank, "speed_ms": blank}))
     )[-1]
 
     assert by_speed == pytest.approx(by_distance, rel=0.005)

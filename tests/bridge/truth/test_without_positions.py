@@ -11,7 +11,7 @@ import pytest
 from runtime.bridge.analysis.drive import NoCorners, drive_of
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.recording import WIDE, Frames
-from runtime.bridge.session.series import series
+from runtime.bridge.session.series import build_series
 from runtime.bridge.track.alignment import align_laps
 from runtime.bridge.track.library import read_track
 from runtime.bridge.track.model import Track
@@ -47,7 +47,7 @@ class Rolled:
         """Cut as a session that a driver says was on this circuit, by its distance alone."""
         n = len(self.way)
         wide = {name: self.columns.get(name, np.full(n, np.nan)) for name in WIDE}
-        return detect_laps(series(Frames(wide)), track_length_m=larkfell().length_m)
+        return detect_laps(build_series(Frames(wide)), track_length_m=larkfell().length_m)
 
 
 @cache

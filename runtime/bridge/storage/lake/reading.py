@@ -10,7 +10,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.session.laps import Laps, Segment, restore_laps
 from runtime.bridge.session.recording import WIDE, Frames, Gate, Samples
-from runtime.bridge.session.series import SIGNALS, series
+from runtime.bridge.session.series import SIGNALS, build_series
 from runtime.bridge.storage.lake.layout import CUT, LAYOUT
 from runtime.bridge.track.model import Track
 
@@ -69,7 +69,7 @@ def read_laps(files: Mapping[str, bytes], track: Track | None) -> tuple[Laps, tu
     recorded = [name for name in WIDE if telemetry[name].null_count < len(telemetry)]
     names = pc.unique(signals["signal_name"]).to_pylist()
     restored = restore_laps(
-        series(frames, extras),
+        build_series(frames, extras),
         found,
         gate=Gate(*cut["gate"]) if cut["gate"] else None,
         splits=tuple(Gate(*gate) for gate in cut["splits"]),
