@@ -502,7 +502,7 @@ async def test_the_command_reads_a_database_that_is_not_in_use(
     for name, flags, db, said in (
         ("nobody", [], "db", "no such session"),
         ("stood", [], "db", "no complete lap"),
-        ("s", ["--lap", "9"], "db", "no complete lap of that number"),
+        ("s", ["--lap", "9"], "db", "no complete lap with that number"),
         ("s", [], "elsewhere", "there is no database"),
         ("s", ["--url", "ftp://x"], "db", "must begin with http"),
         ("s", ["--url", "http://127.0.0.1:9"], "db", "does not answer"),
