@@ -18,7 +18,7 @@ from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.reader import CanReader, Open
 from runtime.bridge.can.rules import NO_RULES
 from runtime.bridge.can.settings import VIRTUAL, CanSettings
-from runtime.bridge.can.statistics import BusStatistics, known_messages
+from runtime.bridge.can.statistics import BusStatistics, describe_messages
 from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.lessons import lessons_of
 from runtime.bridge.coach.opening import open_coach, open_grader, open_model
@@ -326,7 +326,7 @@ def _make_reader(service: Service, adapter: CanSettings, opening: Open, live: Li
         decoder,
         partial(Assembler, decoder, rules, service.settings.can_flush_ms),
         deliver,
-        BusStatistics(known_messages(wiring.messages, rates), adapter.bitrate),
+        BusStatistics(describe_messages(wiring.messages, rates), adapter.bitrate),
         opening=opening,
     )
 

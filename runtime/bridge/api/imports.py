@@ -43,11 +43,11 @@ from runtime.bridge.formats.options import (
 from runtime.bridge.formats.safe_open import NotImportable, open_inside
 from runtime.bridge.formats.saved_mappings import (
     KeptMapsUnreadable,
-    keep_map,
-    kept_mappings,
-    maps_file,
+    locate_maps,
+    read_plain_mappings,
+    save_map,
 )
-from runtime.bridge.formats.session_naming import car_file_name, name_session
+from runtime.bridge.formats.session_naming import find_car_file_name, name_session
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.channels import NONE
 from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
@@ -262,8 +262,8 @@ async def store_recording(
     stored = await service.db.import_recording(session_id, recording, meta)
     unkept: list[ReadWarning] = []
     if (mapping := choices.read_mapping()) is not None:
-        path = maps_file(service.settings.database)
-        unkept = await asyncio.to_thread(keep_map, path, recording.logger, mapping, name)
+        path = locate_maps(service.settings.database)
+        unkept = await asyncio.to_thread(save_map, path, recording.logger, mapping, name)
     row = service.session(session_id)
     summary = await service.book.summary(row)
     facts = dict(recording.facts)
@@ -361,7 +361,7 @@ def _read(
         choices.time_encoding,
         _choose_bus(service, choices, tuple(dbc)),
         choices.read_mapping(),
-        kept_mappings(maps_file(service.settings.database)),
+        read_plain_mappings(locate_maps(service.settings.database)),
     )
     return read_recording(stream, name, options)
 
@@ -372,7 +372,7 @@ def _choose_bus(
     """Choose the files to decode a CAN log with: those requested, else those configured."""
     settings = service.settings
     names = [choices.dbc] if isinstance(choices.dbc, str) and choices.dbc else list(choices.dbc)
-    car = car_file_name(settings.cars_dir, choices.car)
+    car = find_car_file_name(settings.cars_dir, choices.car)
     return BusChoice(
         settings.data_dir,
         tuple(names or (() if sent else settings.can_dbc)),

@@ -18,7 +18,7 @@ from runtime.bridge.api.shapes import (
     fields_of,
     format_iso,
 )
-from runtime.bridge.can.devices import UsbDevice, usb_devices
+from runtime.bridge.can.devices import UsbDevice, list_usb_devices
 from runtime.bridge.can.reader import NO_READER, CanSnapshot
 from runtime.bridge.live.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
@@ -313,7 +313,7 @@ async def read_can_state(service: Service) -> CanDiagnostics:
         dropped_rows=service.recorder.dropped if service.recorder is not None else 0,
         dbc_files=wiring.dbc_files if now.loaded else (),
         car_id=wiring.car.id if wiring.car is not None else None,
-        usb_devices=tuple(await asyncio.to_thread(usb_devices)),
+        usb_devices=tuple(await asyncio.to_thread(list_usb_devices)),
     )
 
 

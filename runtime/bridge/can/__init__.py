@@ -1,1 +1,1 @@
-"""The CAN bus: adapters, frames, decoding, and the telemetry that comes of them."""
+"""The CAN bus: adapters, frames, decoding and live telemetry."""

@@ -1,4 +1,4 @@
-"""Makes rows and samples of a live bus: its frames are decoded together, a flush at a time."""
+"""Builds rows and samples from a live bus; frames are decoded in batches, one per flush."""
 
 import math
 from collections.abc import Mapping, Sequence, Set
@@ -14,13 +14,13 @@ from runtime.bridge.can.frame_columns import (
     STALE_S,
     USUAL,
     StampClock,
+    build_wide_columns,
+    compute_speed,
     hold_last,
-    speed_by,
-    speed_sources,
+    list_speed_sources,
     spread_equal,
-    wide_columns,
 )
-from runtime.bridge.can.frames import Batch, CanFrame, batch_of
+from runtime.bridge.can.frames import Batch, CanFrame, to_batch
 from runtime.bridge.can.rules import NO_RULES, Plan, Rules, SignalOutput
 from runtime.bridge.session.channels import (
     BUS_STATED,
@@ -35,29 +35,29 @@ from runtime.bridge.session.recording import TIMESTAMP, WIDE, Numbers, Samples
 
 EXTRA_STALE_S: Final = 10.0
 EXTRA_PAUSE_S: Final = 60.0
-"""What `STALE_S` and `LONGEST_PAUSE_S` are for columns, for further signals, many of which come
-seldom: tyre sensors, temperatures."""
+"""Like `STALE_S` and `LONGEST_PAUSE_S`, for further signals, which are often rare: tyre sensors,
+temperatures."""
 _ACCELERATION: Final = "g_long"
 _DISTANCE: Final = "distance_m"
 
 
 class Flush(NamedTuple):
-    """What a CAN bus told since the flush before."""
+    """The data of a CAN bus since the previous flush."""
 
     wide: Mapping[str, float] | None
-    """A frame to be stored and shown, every name of `WIDE`; None where its time has a row."""
+    """A frame with every name of `WIDE`; None if its time has a row already."""
     samples: Mapping[str, Samples]
-    """Every value of every further signal, in order of time."""
+    """All values of every further signal, in order of time."""
     extras: Mapping[str, float]
     """The latest value of every further signal."""
 
 
-class _Finder:
-    """Finds the signals of the bridge among those of a database while the bus tells them.
+class _SignalFinder:
+    """Finds the signals of the bridge among those of a DBC file while frames arrive.
 
-    The same table as for files decides. Of several candidates that were heard the best name is
-    taken; one that has not changed since the bus was opened gives way to one that has. What the
-    car file names is left to it, and what goes out under the name of a signal is that signal.
+    The table for files decides here too. Of several candidates the best name wins, but one that
+    has changed since the bus was opened wins over one that has not. Signals that the car file
+    names are left to it; a signal emitted under a name of the bridge is that signal.
     """
 
     def __init__(self, units: Mapping[str, str], named: Set[str]) -> None:
@@ -68,8 +68,8 @@ class _Finder:
         self._own: set[str] = set()
         self._matches: dict[str, Match] = {}
 
-    def add_found(self, emitted: dict[str, SignalOutput]) -> dict[str, SignalOutput]:
-        """What was told, with the signals found in it."""
+    def add_matches(self, emitted: dict[str, SignalOutput]) -> dict[str, SignalOutput]:
+        """Return the emitted signals together with those of the bridge found among them."""
         new = False
         for name, (_, values) in emitted.items():
             if not len(values) or name in self._changed or name in self._own:
@@ -85,12 +85,12 @@ class _Finder:
                     new = True
         if new:
             self._match()
-        found = {
+        matched = {
             signal: SignalOutput(emitted[name].rows, match.scale(emitted[name].values))
             for signal, match in self._matches.items()
             if (name := match.channel) != signal and name in emitted and signal != _DISTANCE
         }
-        return {**found, **emitted}
+        return {**matched, **emitted}
 
     def _match(self) -> None:
         channels = [
@@ -104,22 +104,21 @@ class _Finder:
 
 
 class Assembler:
-    """One row for each *flush_ms* of the bus's own time, at even times, and every sample.
+    """Emits a row for each *flush_ms* of bus time, at even times, and all samples.
 
-    Signals of the database that no car file names are found by `_Finder`.
+    `_SignalFinder` finds signals of the DBC file that no car file names.
 
-    A row holds what was last heard before its time. What was silent for too long is null: a
-    sensor that died does not go on telling its last value. Columns that the frames do not bring
-    stay null, except for the distance, `DistanceFilter`'s, the resultant g, and the speed, which
-    wheels or GPS tell where nothing else does. A car that stands gives as many rows as one that
-    moves: a pause of the rows would be a pause of the recording, and no time of the lap. A second
-    after the whole bus fell silent there is a row that shows it, and then none.
+    A row holds the last values before its time; values that are too old are null, so a dead sensor
+    does not keep its last value. Columns without signals stay null, except for the distance (see
+    `DistanceFilter`), the resultant g, and the speed, which falls back to wheels or GPS. A standing
+    car gives as many rows as a moving one, because a gap would not count as lap time. A second
+    after the whole bus fell silent one row shows it, then rows stop.
     """
 
     def __init__(self, decoder: Decoder, plan: Plan = NO_RULES, flush_ms: float = 100.0) -> None:
         self._decoder = decoder
         self._rules = Rules(plan)
-        self._finder = _Finder(decoder.units, plan.names)
+        self._finder = _SignalFinder(decoder.units, plan.names)
         self._flush_s = flush_ms / 1000.0
         self._clock = StampClock()
         self._waiting: list[CanFrame] = []
@@ -133,7 +132,7 @@ class Assembler:
         self._row_t = -math.inf
 
     def feed(self, frames: Sequence[CanFrame]) -> list[Flush]:
-        """Take frames in the order of their arrival; what is complete comes out."""
+        """Take frames in order of arrival and return complete flushes."""
         frames = [
             frame for frame in frames if self._decoder.knows(frame.key) and math.isfinite(frame.t)
         ]
@@ -147,11 +146,11 @@ class Assembler:
         return self._advance(self._stamps[-1])
 
     def tick(self, now: float) -> list[Flush]:
-        """What is due at *now*, by the clock of the stamps, although no frame came."""
+        """Return the flushes due at *now*, by the clock of the stamps, without new frames."""
         return self._advance(now + self._clock.shift)
 
     def finish(self) -> list[Flush]:
-        """What is there, due or not: the bus is closed, or its clock stands still."""
+        """Return everything, due or not: the bus is closed or its clock stands still."""
         if not self._stamps and self._due == math.inf:
             return []
         now = self._clock.now
@@ -160,18 +159,18 @@ class Assembler:
         return flushes
 
     def _schedule(self, t: float) -> None:
-        """The next row is due at the first even time after *t*."""
+        """Schedule the next row at the first even time after *t*."""
         if math.isnan(self._begin):
             self._begin = t
         step = self._flush_s
         rows = math.floor((t - self._begin) / step + 1e-6) + 1
-        rows += self._begin + rows * step <= t  # as floats have it
+        rows += self._begin + rows * step <= t  # rounding of floats
         self._due = self._begin + rows * step
         silent = math.ceil(STALE_S / step - 1e-6)
         self._quiet_at = self._begin + (rows + silent) * step
 
     def _advance(self, now: float) -> list[Flush]:
-        """Close whatever is due at *now*: a row behind the waiting frames, then one of silence."""
+        """Close what is due at *now*: a row after the waiting frames, then one for silence."""
         flushes: list[Flush] = []
         while min(self._due, self._quiet_at) <= now:
             if self._due == math.inf:
@@ -184,25 +183,25 @@ class Assembler:
         return flushes
 
     def _close(self, t: float, *, inclusive: bool = False) -> list[Flush]:
-        """Put out what was heard before *t*, with a row."""
+        """Return the samples before *t*, with a row."""
         count = len(self._stamps)
         if not inclusive:
             count = int(np.searchsorted(self._stamps, t, side="left"))
         frames, stamps = self._waiting[:count], self._stamps[:count]
         del self._waiting[:count], self._stamps[:count]
-        batch = batch_of(stamps, [frame.key for frame in frames], [frame.data for frame in frames])
-        told = self._samples(batch)
-        row = self._row(t, told) if t > self._row_t else None
-        kept = {name: samples for name, samples in told.items() if name not in WIDE}
-        if row is None and not kept:
+        batch = to_batch(stamps, [frame.key for frame in frames], [frame.data for frame in frames])
+        signals = self._decode(batch)
+        row = self._build_row(t, signals) if t > self._row_t else None
+        further = {name: samples for name, samples in signals.items() if name not in WIDE}
+        if row is None and not further:
             return []
-        return [Flush(row, kept, self._extras(t))]
+        return [Flush(row, further, self._list_extras(t))]
 
-    def _samples(self, batch: Batch) -> dict[str, Samples]:
-        """What a batch told of each signal; remembers the last of it."""
+    def _decode(self, batch: Batch) -> dict[str, Samples]:
+        """Decode the samples of a batch by signal and remember the last ones."""
         if not len(batch):
             return {}
-        emitted = self._finder.add_found(self._rules.feed(self._decoder.decode(batch)))
+        emitted = self._finder.add_matches(self._rules.feed(self._decoder.decode(batch)))
         if _DISTANCE in emitted:
             emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
         signals = {}
@@ -222,47 +221,47 @@ class Assembler:
             self._last[name] = Samples(t[-2:], values[-2:])
         return signals
 
-    def _row(self, t: float, told: Mapping[str, Samples]) -> dict[str, float]:
+    def _build_row(self, t: float, signals: Mapping[str, Samples]) -> dict[str, float]:
         self._row_t = t
-        columns = wide_columns(np.array([t]), self._last)
+        columns = build_wide_columns(np.array([t]), self._last)
         row = {name: float(values[0]) for name, values in columns.items()}
         row[TIMESTAMP] = t
-        self._move(t, told)
+        self._update_distance(t, signals)
         if self._distance.has_started:
             if not _is_fresh(self._last.get(_ACCELERATION), t, STALE_S, LONGEST_PAUSE_S):
                 self._distance.drop_acceleration()
-            row[_DISTANCE] = self._distance.at(t)
+            row[_DISTANCE] = self._distance.estimate_at(t)
         return row
 
-    def _move(self, t: float, told: Mapping[str, Samples]) -> None:
-        """Tell the filter what came about the motion, in order of time."""
+    def _update_distance(self, t: float, signals: Mapping[str, Samples]) -> None:
+        """Feed the distance filter with the new motion samples in order of time."""
         events: list[tuple[float, int, float]] = []
         for kind, samples in enumerate(
-            (told.get(_ACCELERATION), self._speed(t, told), told.get(GPS_DISTANCE))
+            (signals.get(_ACCELERATION), self._find_speed(t, signals), signals.get(GPS_DISTANCE))
         ):
             if samples is not None:
                 pairs = zip(samples.t.tolist(), samples.value.tolist(), strict=True)
                 events += [(at, kind, value) for at, value in pairs]
-        way = self._distance
-        add = (way.add_acceleration, way.add_speed, way.add_distance)
+        distance = self._distance
+        add = (distance.add_acceleration, distance.add_speed, distance.add_distance)
         for at, kind, value in sorted(events):
             add[kind](at, value)
 
-    def _speed(self, t: float, told: Mapping[str, Samples]) -> Samples | None:
-        """The speeds since the row before, by the best signal that is not silent."""
+    def _find_speed(self, t: float, signals: Mapping[str, Samples]) -> Samples | None:
+        """Return the speeds since the previous row, by the best signal that is not silent."""
         now = np.array([t])
-        for source in speed_sources(self._last):
+        for source in list_speed_sources(self._last):
             if not any(np.isfinite(hold_last(self._last[name], now)).any() for name in source):
                 continue
-            came = [told[name].t for name in source if name in told]
-            if not came:
+            clocks = [signals[name].t for name in source if name in signals]
+            if not clocks:
                 return None
-            times: Numbers = np.unique(np.concatenate(came))
-            signals = {name: told.get(name, self._last[name]) for name in source}
-            return Samples(times, speed_by(source, signals, times))
+            times: Numbers = np.unique(np.concatenate(clocks))
+            latest = {name: signals.get(name, self._last[name]) for name in source}
+            return Samples(times, compute_speed(source, latest, times))
         return None
 
-    def _extras(self, t: float) -> dict[str, float]:
+    def _list_extras(self, t: float) -> dict[str, float]:
         return {
             name: float(last.value[-1])
             for name, last in self._last.items()
@@ -271,7 +270,7 @@ class Assembler:
 
 
 def _is_fresh(last: Samples | None, now: float, stale_s: float, longest_pause_s: float) -> bool:
-    """Whether the silence of a signal is nothing unusual."""
+    """Return whether the silence of a signal is usual."""
     if last is None:
         return False
     pause = float(last.t[-1] - last.t[0])

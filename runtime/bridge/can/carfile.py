@@ -1,4 +1,4 @@
-"""The shape of a car file, and the strict YAML that it is written in: every scalar stays text."""
+"""The models of a car file, and its strict YAML, in which every scalar stays text."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _WORDS: Final = {
     "tuple_type": "must be a list",
 }
 SELF: Final = "$self"
-"""In a binding: the value of the signal itself."""
+"""In a binding: the signal itself."""
 _NUMBER: Final = re.compile(
     r"[-+]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?"
 )
@@ -31,14 +31,14 @@ _SIGNAL: Final = re.compile(r"[A-Za-z0-9_.:/ %-]{1,128}")
 _BOOLEANS: Final = ("true", "false", "yes", "no", "on", "off")
 
 Binding: TypeAlias = str | float
-"""A number is a constant, a text the name of a signal, `SELF` the signal itself."""
+"""A number is a constant, a text names a signal, `SELF` is the signal itself."""
 
 
 class CarError(ValueError):
-    """A car file that cannot be used; the text names the place in it."""
+    """A car file that cannot be used; the text names the place of the error."""
 
 
-def _text(value: object) -> str:
+def _read_text(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -48,63 +48,65 @@ def _text(value: object) -> str:
     return value.strip()
 
 
-def _number(value: object) -> float:
+def _read_number(value: object) -> float:
     if isinstance(value, str) and _NUMBER.fullmatch(value) and math.isfinite(float(value)):
         return float(value)
     raise ValueError("must be a number")
 
 
-def _integer(value: object) -> int:
+def _read_integer(value: object) -> int:
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value, 16 if value[:2] in ("0x", "0X") else 10)
     raise ValueError("must be a whole number")
 
 
-def _signal(value: object) -> str:
+def _read_signal(value: object) -> str:
     if isinstance(value, str) and _SIGNAL.fullmatch(value) and value.strip() == value:
         return value
     raise ValueError("must be the name of a signal")
 
 
-def _several(value: object) -> object:
+def _wrap_in_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _flag(value: object) -> bool:
+def _read_flag(value: object) -> bool:
     if value in ("true", "false"):
         return value == "true"
     raise ValueError("must be true or false")
 
 
-def _binding(value: object) -> Binding:
+def _read_binding(value: object) -> Binding:
     if isinstance(value, str) and value.lower() in _BOOLEANS:
         raise ValueError("a boolean cannot be bound")
     if value == SELF:
         return SELF
     try:
-        return _number(value)
+        return _read_number(value)
     except ValueError:
-        return _signal(value)
+        return _read_signal(value)
 
 
-def _id(value: object) -> int:
-    number = _integer(value)
+def _read_id(value: object) -> int:
+    number = _read_integer(value)
     if not 0 <= number < 1 << 29:
         raise ValueError("must be a CAN id of 11 or 29 bits")
     return number
 
 
-Text = Annotated[str, BeforeValidator(_text)]
-Number = Annotated[float, BeforeValidator(_number)]
-Integer = Annotated[int, BeforeValidator(_integer)]
+Text = Annotated[str, BeforeValidator(_read_text)]
+Number = Annotated[float, BeforeValidator(_read_number)]
+Integer = Annotated[int, BeforeValidator(_read_integer)]
 Positive = Annotated[Number, Field(gt=0)]
 Count = Annotated[Integer, Field(ge=0, le=1_000_000)]
-Name = Annotated[str, BeforeValidator(_signal)]
-Wheels = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1, max_length=8)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
-Bind = dict[Name, Annotated[Binding, BeforeValidator(_binding)]]
-FrameId = Annotated[int, BeforeValidator(_id)]
-Formula = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+Name = Annotated[str, BeforeValidator(_read_signal)]
+Wheels = Annotated[
+    tuple[Name, ...], BeforeValidator(_wrap_in_list), Field(min_length=1, max_length=8)
+]
+Flag = Annotated[bool, BeforeValidator(_read_flag)]
+Bind = dict[Name, Annotated[Binding, BeforeValidator(_read_binding)]]
+FrameId = Annotated[int, BeforeValidator(_read_id)]
+Formula = Annotated[str, BeforeValidator(_read_text), Field(min_length=1)]
 Bitrate = Annotated[Integer, Field(gt=0, le=8_000_000)]
 Rate = Annotated[Number, Field(gt=0, le=10_000)]
 
@@ -147,7 +149,7 @@ class CanBus(_Block):
 
 
 class UsbAdapter(_Block):
-    """What connects the bus to this machine."""
+    """The adapter between the bus and this machine."""
 
     make: Text = ""
     model: Text = ""
@@ -157,7 +159,7 @@ class UsbAdapter(_Block):
 
 
 class PythonCan(_Block):
-    """What the reader of the bus is started with where no flag says otherwise."""
+    """Settings of the bus reader unless flags override them."""
 
     interface: Text = ""
     channel: Text = ""
@@ -179,7 +181,7 @@ class Frame(_Block):
 
 
 class SignedChannel(_Block):
-    """What the two signs of a channel mean; to be verified on the first recording."""
+    """The meaning of the signs of a channel, to be verified on the first recording."""
 
     channel: Name
     positive: Text
@@ -187,7 +189,7 @@ class SignedChannel(_Block):
 
 
 class Constraint(_Block):
-    """What is known to be odd about a channel."""
+    """A known peculiarity of a channel."""
 
     status: Text = ""
     reason: Text = ""
@@ -205,7 +207,7 @@ class Apply(_Block):
     bind: Bind = {}
 
     @validated(mode="after")
-    def _one(self) -> Self:
+    def _require_exactly_one(self) -> Self:
         if [self.sign_flip, self.bias is not None, self.formula is not None].count(True) != 1:
             raise ValueError("exactly one of sign_flip, bias and formula is needed")
         if self.bind and self.formula is None:
@@ -214,7 +216,7 @@ class Apply(_Block):
 
 
 class Derive(_Block):
-    """A further signal, made of one signal."""
+    """A further signal derived from one signal."""
 
     name: Name
     formula: Formula
@@ -222,7 +224,7 @@ class Derive(_Block):
 
 
 class Rule(_Block):
-    """What happens to one signal of the bus."""
+    """The processing of one signal of the bus."""
 
     apply: tuple[Apply, ...] = ()
     rename_to: Name | None = None
@@ -231,33 +233,33 @@ class Rule(_Block):
 
 
 class Derived(_Block):
-    """A further signal, made of several."""
+    """A further signal derived from several."""
 
     formula: Formula
     bind: Bind
 
 
 class GearInputs(_Block):
-    """Signals that tell the gear."""
+    """The signals that determine the gear."""
 
     rpm: Name
     wheels: Wheels
-    """Speeds of driven wheels in km/h, whose mean counts."""
+    """Speeds of the driven wheels in km/h; their mean counts."""
 
 
 class GearParams(_Block):
-    """What is between the engine and the road."""
+    """The drivetrain between engine and road."""
 
     ratios: Annotated[tuple[Positive, ...], Field(min_length=1)]
     """From first gear up."""
     final_drive: Positive
     tyre_circumference_m: Positive
     min_speed_kmh: Positive = 5.0
-    """A slower car is in neutral."""
+    """A slower car counts as in neutral."""
 
 
 class MethodUse(_Block):
-    """The gear, from how fast the engine turns for each turn of the driven wheels."""
+    """The gear, from engine speed per turn of the driven wheels."""
 
     method: Literal["rpm_over_wheel_speed_ratio"]
     inputs: GearInputs
@@ -265,7 +267,7 @@ class MethodUse(_Block):
 
 
 class CarFile(_Block):
-    """A whole car file."""
+    """A car file."""
 
     car: Car
     dash_logger: DashLogger = DashLogger()
@@ -286,16 +288,16 @@ class CarFile(_Block):
 
 
 def parse_car(data: bytes) -> CarFile:
-    """Read a car file; raises `CarError`, which names the place. Formulas are not compiled here."""
+    """Parse a car file without compiling its formulas; raises `CarError` with the place."""
     tree: Tree = parse_yaml(data)
     try:
         return CarFile.model_validate({} if tree is None else tree)
     except ValidationError as error:
-        raise CarError(first_fault(error)) from None
+        raise CarError(describe_first_error(error)) from None
 
 
-def first_fault(error: ValidationError) -> str:
-    """The first problem in words, with its place as in ``a.b[0].c``."""
+def describe_first_error(error: ValidationError) -> str:
+    """Describe the first error with its place, such as ``a.b[0].c``."""
     problem = error.errors(include_url=False, include_input=False)[0]
     words = _WORDS.get(problem["type"])
     if words is None:
@@ -304,17 +306,17 @@ def first_fault(error: ValidationError) -> str:
     for part in problem["loc"]:
         if isinstance(part, int):
             where += f"[{part}]"
-        elif "[" not in part:  # what pydantic adds for keys and for the branches of a union
+        elif "[" not in part:  # added by pydantic for keys and union branches
             where += f".{part}" if where else part
     return f"{where}: {words}" if where else words
 
 
 def parse_yaml(data: bytes) -> Tree:
-    """The data of one document: mappings, lists, texts, and None for a plain null.
+    """Parse one document into mappings, lists, texts, and None for a plain null.
 
     Numbers, dates and words such as ``no`` stay texts. Aliases, anchors, tags, directives, further
-    documents, keys that come twice and nesting beyond `MAX_DEPTH` raise `CarError`, as does
-    whatever is no YAML in UTF-8 of at most `MAX_BYTES`.
+    documents, duplicate keys and nesting beyond `MAX_DEPTH` raise `CarError`, as does anything but
+    UTF-8 YAML of at most `MAX_BYTES`.
     """
     if len(data) > MAX_BYTES:
         raise CarError(f"the file is larger than {MAX_BYTES // 1024} KiB")
@@ -330,43 +332,43 @@ def parse_yaml(data: bytes) -> Tree:
         raise CarError(f"{where}{error.problem or 'not readable as YAML'}") from None
     except yaml.YAMLError as error:
         raise CarError(f"not readable as YAML: {str(error).splitlines()[0]}") from None
-    return None if document is None else _tree(document)
+    return None if document is None else _build_tree(document)
 
 
 def _check_events(text: str) -> None:
     depth = documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.AliasEvent):
-            raise _error(event, "aliases are not allowed")
+            raise _locate_error(event, "aliases are not allowed")
         if isinstance(event, yaml.NodeEvent) and event.anchor:
-            raise _error(event, "anchors are not allowed")
+            raise _locate_error(event, "anchors are not allowed")
         if getattr(event, "tag", None):
-            raise _error(event, "tags are not allowed")
+            raise _locate_error(event, "tags are not allowed")
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1 or event.version or event.tags:
-                raise _error(event, "one document without directives is allowed")
+                raise _locate_error(event, "one document without directives is allowed")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise _error(event, f"nested deeper than {MAX_DEPTH}")
+            raise _locate_error(event, f"nested deeper than {MAX_DEPTH}")
 
 
-def _tree(node: yaml.Node) -> Tree:
+def _build_tree(node: yaml.Node) -> Tree:
     if isinstance(node, yaml.ScalarNode):
         return None if not node.style and node.value in _NULLS else str(node.value)
     if isinstance(node, yaml.SequenceNode):
-        return [_tree(item) for item in node.value]
+        return [_build_tree(item) for item in node.value]
     entries: dict[str, Tree] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _error(key, "a key must be a text")
+            raise _locate_error(key, "a key must be a text")
         if key.value in entries:
-            raise _error(key, f"the key {key.value[:80]} comes twice")
-        entries[key.value] = _tree(value)
+            raise _locate_error(key, f"the key {key.value[:80]} comes twice")
+        entries[key.value] = _build_tree(value)
     return entries
 
 
-def _error(at: yaml.Event | yaml.Node, text: str) -> CarError:
+def _locate_error(at: yaml.Event | yaml.Node, text: str) -> CarError:
     mark = at.start_mark
     return CarError(f"line {mark.line + 1}, column {mark.column + 1}: {text}" if mark else text)

@@ -1,4 +1,4 @@
-"""Reads the folder of cars: what each one is, and the rules of the one that is driven."""
+"""Reads the folder of car files: a record of each car, and the rules of the driven one."""
 
 import re
 import stat
@@ -19,8 +19,8 @@ MAX_CARS: Final = 1000
 """Further files are not read."""
 
 OTHER: Final = "other"
-# The first role that has one of the words wins: `tire_temp` before `temp`, `fuel_press` is
-# powertrain whatever `press` could mean elsewhere.
+# The first role with one of the words wins: `tire_temp` belongs to the tires, `fuel_press` to the
+# powertrain.
 _WORDS: Final = (
     ("tires", "tire tires tyre tyres tpms"),
     ("ambient", "ambient baro barometric humidity wind"),
@@ -32,12 +32,12 @@ _WORDS: Final = (
     ("powertrain", "rpm engine gear oil water coolant fuel boost lambda afr map maf knock turbo"),
     ("powertrain", "intake exhaust transmission gearbox ignition timing"),
 )
-_ROLE_OF: Final = tuple((role, frozenset(words.split())) for role, words in _WORDS)
+_ROLE_WORDS: Final = tuple((role, frozenset(words.split())) for role, words in _WORDS)
 ROLES: Final = frozenset((OTHER, *(role for role, _ in _WORDS)))
 
 
 class NoCarsDir(NotFound):
-    """The folder of cars is not there."""
+    """The folder of cars is missing."""
 
     code = "no_cars_dir"
 
@@ -57,7 +57,7 @@ class LoggerRecord(Wire):
 
 
 class BusRecord(Wire):
-    """The bus that is read."""
+    """The bus of a car."""
 
     name: str
     bitrate_bps: int
@@ -93,7 +93,7 @@ class CarRecord(Wire):
 
 
 class LoadedCar(NamedTuple):
-    """The car that is driven."""
+    """The driven car with its compiled rules."""
 
     id: str
     file: CarFile
@@ -101,39 +101,39 @@ class LoadedCar(NamedTuple):
 
 
 class Wiring(NamedTuple):
-    """What decodes a bus."""
+    """The messages and car that decode a bus."""
 
     messages: Mapping[int, Message]
     car: LoadedCar | None
     dbc_files: tuple[str, ...]
-    """Names of the packs that the messages come from."""
+    """Names of the DBC files of the messages."""
 
 
 NO_WIRING: Final = Wiring({}, None, ())
 
 
 def load_cars(folder: Path, loaded_id: str = "") -> list[CarRecord]:
-    """Every car of the folder by id; raises `NoCarsDir`. Touches the disk: not for the event loop.
+    """List the cars of the folder by id; raises `NoCarsDir`. Reads files: not for the event loop.
 
-    A file that cannot be used is listed with its error and never stops the others.
+    A file that cannot be used is listed with its error and does not stop the others.
     """
     if not folder.is_dir():
         raise NoCarsDir(folder)
-    paths = {path.stem: path for path in _files(folder)}
+    paths = {path.stem: path for path in _find_files(folder)}
     records = []
     for id_ in sorted(paths)[:MAX_CARS]:
         try:
             car = load_car(paths[id_])
         except CarError as error:
             reason = str(error).removeprefix(f"{paths[id_].name}: ")
-            records.append(_record(id_, CarFile(car=carfile.Car()), loaded=False, error=reason))
+            records.append(_describe(id_, CarFile(car=carfile.Car()), loaded=False, error=reason))
         else:
-            records.append(_record(id_, car.file, loaded=bool(loaded_id) and id_ == loaded_id))
+            records.append(_describe(id_, car.file, loaded=bool(loaded_id) and id_ == loaded_id))
     return records
 
 
 def load_car(path: Path) -> LoadedCar:
-    """Read one car with its rules; raises `CarError`, which names the file and the place."""
+    """Load a car with its rules; raises `CarError` with the file and the place."""
     try:
         file = parse_car(_read(path))
         return LoadedCar(path.stem, file, compile_plan(file))
@@ -142,32 +142,32 @@ def load_car(path: Path) -> LoadedCar:
 
 
 def find_car(folder: Path, id_or_path: str) -> Path:
-    """The file of a car given by id or by path; raises `CarError` where there is none."""
+    """Find the file of a car by id or path; raises `CarError` if there is none."""
     for suffix in SUFFIXES if "/" not in id_or_path and "\\" not in id_or_path else ():
-        if (named := folder / f"{id_or_path}{suffix}").is_file():
-            return named
+        if (path := folder / f"{id_or_path}{suffix}").is_file():
+            return path
     if id_or_path.endswith(SUFFIXES) and (path := Path(id_or_path)).is_file():
         return path
     raise CarError("there is no such car")
 
 
-def role_of(channel: str) -> str:
-    """What a channel tells about, from the words of its name; one of `ROLES`."""
+def find_role(channel: str) -> str:
+    """Return the role of a channel, one of `ROLES`, from the words of its name."""
     words = set(re.split(r"[^a-z]+", channel.lower()))
-    return next((role for role, known in _ROLE_OF if words & known), OTHER)
+    return next((role for role, typical in _ROLE_WORDS if words & typical), OTHER)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """The car files; of two with one stem the one that ends in ``.yaml`` comes last and counts."""
+def _find_files(folder: Path) -> Iterator[Path]:
+    """Yield the car files; of two with one stem the ``.yaml`` file comes last and wins."""
     for suffix in reversed(SUFFIXES):
         for path in sorted(folder.glob(f"*{suffix}")):
             if not path.name.startswith("."):
                 yield path
 
 
-def _record(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) -> CarRecord:
+def _describe(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) -> CarRecord:
     bus = file.can_bus
-    channels = list(_channels(file))
+    channels = list(_list_channels(file))
     return CarRecord(
         **file.car.model_dump(exclude={"notes"}),
         id=id_,
@@ -186,12 +186,12 @@ def _record(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) 
     )
 
 
-def _channels(file: CarFile) -> Iterator[CarChannel]:
+def _list_channels(file: CarFile) -> Iterator[CarChannel]:
     for number, frame in file.frames.items():
         for name in frame.channels:
             constraint = file.known_constraints.get(name)
-            said = frame.roles.get(name) or (constraint.role if constraint else "")
-            role = said if said in ROLES else role_of(name)
+            role = frame.roles.get(name) or (constraint.role if constraint else "")
+            role = role if role in ROLES else find_role(name)
             yield CarChannel(name=name, frame_id=f"0x{number:x}", rate_hz=frame.rate_hz, role=role)
 
 

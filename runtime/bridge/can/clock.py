@@ -1,20 +1,18 @@
-"""Stamps for what a bus brings: seconds since the epoch that never run backwards."""
+"""Time stamps for frames: seconds since the epoch that never run backwards."""
 
 import time
 from collections.abc import Callable
 from typing import Final
 
 DRIFT: Final = 1e-4
-"""How much faster or slower than ours the clock of an adapter may go."""
+"""Largest relative drift between the clock of an adapter and ours."""
 
 
 class EpochClock:
-    """The monotonic clock, put on the wall clock once: a step of that one folds no lap."""
+    """The monotonic clock, aligned to the wall clock once, so steps of the latter do no harm."""
 
     def __init__(
-        self,
-        monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
+        self, monotonic: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
     ) -> None:
         self._monotonic = monotonic
         self._wall = wall
@@ -24,20 +22,20 @@ class EpochClock:
         """Seconds since the epoch."""
         return self._monotonic() + self._offset
 
-    def at_wall(self, stamp: float) -> float:
-        """The stamp of something that the wall clock stamped less than a second ago."""
+    def convert_wall(self, stamp: float) -> float:
+        """Convert a stamp of the wall clock from less than a second ago."""
         return self.now() - min(max(self._wall() - stamp, 0.0), 1.0)
 
-    def anchor(self) -> None:
-        """Put it on the wall clock again, as between two sessions."""
+    def realign(self) -> None:
+        """Align to the wall clock again, between two sessions."""
         self._offset = self._wall() - self._monotonic()
 
 
 class Aligner:
-    """Puts the stamps of an adapter's own clock, which counts from anywhere, on ours.
+    """Converts stamps of an adapter's clock, with an unknown start, to our clock.
 
-    What arrived fastest says how the clocks stand to each other, so the time that others spent
-    under way does not show in their stamps.
+    The fastest arrivals give the offset between the clocks, so the delay of slower ones does not
+    show in their stamps.
     """
 
     def __init__(self) -> None:
@@ -45,7 +43,7 @@ class Aligner:
         self._last = 0.0
 
     def align(self, stamp: float, now: float) -> float:
-        """The stamp by our clock, at which it is *now*; never later than that."""
+        """Convert a stamp that arrived at *now* by our clock; the result is never later."""
         offset = now - stamp
         if self._offset is not None:
             drifted = self._offset + DRIFT * max(now - self._last, 0.0)
@@ -55,9 +53,9 @@ class Aligner:
 
 
 class Spread:
-    """Stamps for frames that one read brings together.
+    """Stamps for frames that arrive in one read.
 
-    They are spread over the time in which they can have come, each a little after the one before.
+    They are spread over the time in which the frames can have arrived, in rising order.
     """
 
     STEP: Final = 2e-6
@@ -66,8 +64,8 @@ class Spread:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def over(self, begin: float, end: float, n: int) -> list[float]:
-        """*n* stamps after *begin*, up to *end*, or later where others were there before."""
+    def spread(self, begin: float, end: float, n: int) -> list[float]:
+        """Return *n* stamps after *begin* up to *end*, or later if earlier stamps require it."""
         if not n:
             return []
         first = max(begin, self._last) if self._last < end + 1.0 else begin

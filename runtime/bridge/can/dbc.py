@@ -1,4 +1,4 @@
-"""Reads CAN databases: DBC packs that say what the bytes of each message mean."""
+"""Reads CAN databases: DBC files that define what the bytes of each message mean."""
 
 import re
 import stat
@@ -17,7 +17,7 @@ MAX_MESSAGES: Final = 5_000
 MAX_SIGNALS: Final = 20_000
 LONGEST_PAYLOAD: Final = 64
 MAX_LENGTH: Final = 2048
-"""Bytes that a message may be said to have, transport protocols included."""
+"""Largest declared message size in bytes, including transport protocols."""
 MAX_MUX_VALUES: Final = 100_000
 
 MessageKey: TypeAlias = int
@@ -30,7 +30,7 @@ _IN_MESSAGE: Final = re.compile(r"\bmessage ([A-Za-z_]\w*)")
 
 
 class DbcError(ValueError):
-    """A pack that cannot be used; the text names the file and, where known, the line."""
+    """A DBC file that cannot be used; the text names the file and, if known, the line."""
 
     def __init__(self, file: str, reason: str, line: int | None = None) -> None:
         super().__init__(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
@@ -40,15 +40,14 @@ class DbcPack(NamedTuple):
     """One file of message definitions."""
 
     name: str
-    """Of the file."""
     messages: Mapping[MessageKey, Message]
 
 
 def load_dbc(path: Path) -> DbcPack:
-    """Read one pack; raises `DbcError`.
+    """Read a DBC file; raises `DbcError`.
 
-    A large pack takes seconds: for start-up, not for the event loop. Overlapping signals are
-    common in packs from the field, and kept.
+    A large file takes seconds: for start-up, not for the event loop. Overlapping signals are kept:
+    they are common in real files.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -61,7 +60,7 @@ def load_dbc(path: Path) -> DbcPack:
 
 
 def merge_messages(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
-    """The messages of all packs by id; later packs win."""
+    """Merge the messages of all packs by id; later packs win."""
     messages: dict[MessageKey, Message] = {}
     for pack in packs:
         messages.update(pack.messages)
@@ -69,15 +68,15 @@ def merge_messages(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
 
 
 def parse_dbc(data: bytes, name: str) -> DbcPack:
-    """The pack in *data*, UTF-8 or Windows-1252; raises `DbcError` with *name* as the file."""
+    """Parse UTF-8 or Windows-1252 text; raises `DbcError` with *name* as the file."""
     if len(data) > MAX_BYTES:
         raise DbcError(name, f"larger than {MAX_BYTES >> 20} MiB")
-    text = _decoded(data)
+    text = _decode(data)
     _check_size(text, name)
     try:
         database = load_string(text, database_format="dbc", strict=False)
     except DatabaseError as error:
-        raise _worded(error, text, name) from None
+        raise _explain(error, text, name) from None
     if not isinstance(database, Database) or not database.messages:
         raise DbcError(name, "no message is defined")
     return DbcPack(
@@ -85,12 +84,12 @@ def parse_dbc(data: bytes, name: str) -> DbcPack:
         {
             message.frame_id | (EXTENDED if message.is_extended_frame else 0): message
             for message in database.messages
-            if message.length <= LONGEST_PAYLOAD  # others are of transport protocols
+            if message.length <= LONGEST_PAYLOAD  # longer ones belong to transport protocols
         },
     )
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -98,7 +97,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _check_size(text: str, name: str) -> None:
-    """Refuse what would cost the parser more than seconds, or memory that a number promises."""
+    """Refuse files that would cost the parser many seconds or too much memory."""
     for mark, most, what in (("BO_", MAX_MESSAGES, "messages"), ("SG_", MAX_SIGNALS, "signals")):
         if len(re.findall(rf"^[ \t]*{mark}\s", text, re.MULTILINE)) > most:
             raise DbcError(name, f"more than {most} {what}")
@@ -110,37 +109,37 @@ def _check_size(text: str, name: str) -> None:
             reason = f"a signal beyond {8 * MAX_LENGTH} bits"
         else:
             continue
-        raise DbcError(name, reason, _line_at(text, match.start()))
+        raise DbcError(name, reason, _find_line(text, match.start()))
     spread = 0
     for match in _MUX_RANGE.finditer(text):
         low, high = int(match[1][:12]), int(match[2][:12])
         spread += max(high - low, 0)
         if spread > MAX_MUX_VALUES:
             reason = f"multiplexing over more than {MAX_MUX_VALUES} values"
-            raise DbcError(name, reason, _line_at(text, match.start()))
+            raise DbcError(name, reason, _find_line(text, match.start()))
 
 
-def _worded(error: DatabaseError, text: str, name: str) -> DbcError:
+def _explain(error: DatabaseError, text: str, name: str) -> DbcError:
     cause = getattr(error, "e_dbc", None)
     if isinstance(cause, KeyError):
         word = str(cause.args[0])[:80]
-        return DbcError(name, f"{word} is used but not defined", _line_with(text, word))
+        return DbcError(name, f"{word} is used but not defined", _find_line_of_word(text, word))
     reason = " ".join(str(cause or error).strip().strip('"').split())[:300]
     if at := _AT.search(reason):
         return DbcError(name, reason, int(at[1]))
-    line = _line_of(text, at[1]) if (at := _IN_MESSAGE.search(reason)) else None
+    line = _find_line_of_message(text, at[1]) if (at := _IN_MESSAGE.search(reason)) else None
     return DbcError(name, reason or "not a DBC file", line)
 
 
-def _line_with(text: str, word: str) -> int | None:
+def _find_line_of_word(text: str, word: str) -> int | None:
     at = text.find(word)
-    return _line_at(text, at) if at >= 0 else None
+    return _find_line(text, at) if at >= 0 else None
 
 
-def _line_at(text: str, at: int) -> int:
+def _find_line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _line_of(text: str, message: str) -> int | None:
-    found = re.search(rf"^[ \t]*BO_ +\d+ +{re.escape(message)}\b", text, re.MULTILINE)
-    return _line_at(text, found.start()) if found else None
+def _find_line_of_message(text: str, message: str) -> int | None:
+    match = re.search(rf"^[ \t]*BO_ +\d+ +{re.escape(message)}\b", text, re.MULTILINE)
+    return _find_line(text, match.start()) if match else None

@@ -1,7 +1,7 @@
-"""Decodes CAN frames by the block, live and of logs: each signal as one column of numbers.
+"""Decodes batches of CAN frames, live and from logs, into one column of numbers per signal.
 
-The same values to the bit as cantools gives frame by frame, which is what tells the two apart
-from an approximation: integers are scaled in one rounding, floats as they are.
+The values equal those of cantools to the bit: integers are scaled with one rounding, floats as
+they are.
 """
 
 from collections import Counter
@@ -29,21 +29,21 @@ class Column(NamedTuple):
 
     name: str
     place: int
-    """Of the signal in its message, from 0: in this order a frame tells its signals."""
+    """Position of the signal in its message, from 0."""
     rows: Rows
-    """Of the batch, rising; columns of the same rows share the array."""
+    """Rows of the batch, rising; columns with the same rows share the array."""
     values: Numbers
 
 
 class _Field(NamedTuple):
-    """Where and how one signal is written."""
+    """Position and encoding of a signal."""
 
     name: str
     place: int
     ends: int
-    """Bits that a payload must have."""
+    """Minimum bits of the payload."""
     first: int
-    """Byte at which its word begins."""
+    """First byte of its word."""
     big: bool
     left: int
     """Bits above the signal in its word."""
@@ -51,11 +51,11 @@ class _Field(NamedTuple):
     signed: bool
     conversion: BaseConversion
     linear: tuple[float, float] | None
-    """Scale and offset that floats carry out exactly as integers would; None: ask cantools."""
+    """Scale and offset if floats are as exact as integers; None: cantools converts."""
 
     @property
     def is_wide(self) -> bool:
-        """Whether it does not fit a word of 8 bytes from a byte on."""
+        """Whether it spans more than 8 bytes."""
         return self.left + self.length > _WORD
 
 
@@ -65,7 +65,7 @@ class _Node(NamedTuple):
 
 
 class _Payload:
-    """The payloads of one message in a batch, with the words that its signals are cut from."""
+    """The payloads of one message in a batch, with the words that contain its signals."""
 
     def __init__(self, data: Bytes, length: Bytes, rows: Rows, width: int) -> None:
         self._data = data
@@ -76,8 +76,8 @@ class _Payload:
         self._words: dict[tuple[int, bool], Words] = {}
         self._long_enough: dict[int, tuple[Rows, Flags | None]] = {}
 
-    def usable(self, ends: int) -> tuple[Rows, Flags | None]:
-        """The rows whose payload has so many bits, and a mask for them; None: all of them."""
+    def select_usable(self, ends: int) -> tuple[Rows, Flags | None]:
+        """Return the rows with payloads of this many bits, and their mask; None for all rows."""
         if self._shortest * 8 >= ends:
             return self.rows, None
         if ends not in self._long_enough:
@@ -85,8 +85,8 @@ class _Payload:
             self._long_enough[ends] = self.rows[mask], mask
         return self._long_enough[ends]
 
-    def word(self, first: int, *, big: bool) -> Words:
-        """Eight bytes from *first* on as one number a frame; zeros beyond the payload."""
+    def read_word(self, first: int, *, big: bool) -> Words:
+        """Return eight bytes from *first* on as one number per frame; zeros beyond the payload."""
         if (first, big) not in self._words:
             part = self._data[:, first : first + 8]
             if part.shape[1] < 8:
@@ -95,8 +95,8 @@ class _Payload:
             self._words[first, big] = part.view(">u8" if big else "<u8")[:, 0].astype(np.uint64)
         return self._words[first, big]
 
-    def integers(self, field: _Field) -> list[int]:
-        """The raw numbers of a signal that lies across nine bytes or more; slow."""
+    def read_integers(self, field: _Field) -> list[int]:
+        """Return the raw numbers of a signal across nine bytes or more; slow."""
         order: Literal["big", "little"] = "big" if field.big else "little"
         below = self._width * 8 - field.left - field.length if field.big else field.left
         mask = (1 << field.length) - 1
@@ -104,8 +104,8 @@ class _Payload:
         padded = np.pad(data, ((0, 0), (0, self._width - data.shape[1])))
         return [(int.from_bytes(row.tobytes(), order) >> below) & mask for row in padded]
 
-    def part(self, chosen: Flags) -> "_Payload":
-        """Some of these payloads."""
+    def select(self, chosen: Flags) -> "_Payload":
+        """Select some of these payloads."""
         return _Payload(self._data[chosen], self.length[chosen], self.rows[chosen], self._width)
 
 
@@ -114,31 +114,31 @@ class Decoder:
 
     def __init__(self, messages: Mapping[int, Message]) -> None:
         self._messages = {
-            key: (_compiled(message), message.length) for key, message in messages.items()
+            key: (_compile(message), message.length) for key, message in messages.items()
         }
         self.units = {
             signal.name: signal.unit or ""
             for message in messages.values()
             for signal in message.signals
         }
-        """Of each signal of the databases; empty where they state none."""
+        """Unit of each signal; empty if the databases state none."""
         self.unknown: Counter[int] = Counter()
-        """Frames by id of which the databases know nothing."""
+        """Frames of unknown messages by id."""
         self.decoded = 0
         """Frames of known messages."""
         self.truncated = 0
-        """Of these, the ones shorter than their message."""
+        """Those shorter than their message."""
         self.unknown_multiplexer = 0
-        """Of these, the ones whose multiplexer chose something that the database does not have."""
+        """Those with a multiplexer value that the database lacks."""
 
     def knows(self, key: int) -> bool:
-        """Whether frames of that id can be decoded."""
+        """Return whether frames of this id can be decoded."""
         return key in self._messages
 
     def decode(self, batch: Batch) -> list[Column]:
-        """The columns of a batch, message by message."""
+        """Decode a batch into columns, message by message."""
         columns: list[Column] = []
-        for key, rows in _by_key(batch):
+        for key, rows in _group_by_key(batch):
             message = self._messages.get(key)
             if message is None:
                 self.unknown[key] += len(rows)
@@ -148,16 +148,16 @@ class Decoder:
             self.decoded += len(rows)
             self.truncated += int(np.count_nonzero(length < width))
             payload = _Payload(batch.data[rows], length, rows, width)
-            columns.extend(self._columns(node, payload))
+            columns.extend(self._decode_node(node, payload))
         return columns
 
-    def _columns(self, node: _Node, payload: _Payload) -> Iterator[Column]:
+    def _decode_node(self, node: _Node, payload: _Payload) -> Iterator[Column]:
         raw: dict[str, tuple[Rows, Numbers]] = {}
         for field in node.fields:
-            rows, mask = payload.usable(field.ends)
+            rows, mask = payload.select_usable(field.ends)
             if not len(rows):
                 continue
-            values = _values(payload, field)
+            values = _decode(payload, field)
             if mask is not None:
                 values = values[mask]
             if field.name in node.branches:
@@ -167,21 +167,23 @@ class Decoder:
             if name not in raw:
                 continue
             rows, values = raw[name]
-            inside = payload if rows is payload.rows else payload.part(np.isin(payload.rows, rows))
+            inside = (
+                payload if rows is payload.rows else payload.select(np.isin(payload.rows, rows))
+            )
             chosen = np.trunc(values)
-            known = np.zeros(len(rows), np.bool_)
+            decoded = np.zeros(len(rows), np.bool_)
             for number in np.unique(chosen[np.isfinite(chosen)]).tolist():
                 branch = branches.get(int(number))
                 if branch is None:
                     continue
                 mask = chosen == number
-                known |= mask
-                yield from self._columns(branch, inside if mask.all() else inside.part(mask))
-            self.unknown_multiplexer += int(len(rows) - np.count_nonzero(known))
+                decoded |= mask
+                yield from self._decode_node(branch, inside if mask.all() else inside.select(mask))
+            self.unknown_multiplexer += int(len(rows) - np.count_nonzero(decoded))
 
 
-def _by_key(batch: Batch) -> Iterator[tuple[int, Rows]]:
-    """The ids of a batch with the rows of each."""
+def _group_by_key(batch: Batch) -> Iterator[tuple[int, Rows]]:
+    """Yield the ids of a batch with their rows."""
     if not len(batch):
         return
     key = batch.key
@@ -196,26 +198,26 @@ def _by_key(batch: Batch) -> Iterator[tuple[int, Rows]]:
         yield int(key[rows[0]]), rows
 
 
-def _compiled(message: Message) -> _Node:
+def _compile(message: Message) -> _Node:
     places: dict[str, int] = {}
-    return _node(message, message._codecs, places)  # type: ignore[arg-type] # noqa: SLF001 - the tree of multiplexers
+    return _build_node(message, message._codecs, places)  # type: ignore[arg-type] # noqa: SLF001 - the tree of multiplexers
 
 
-def _node(message: Message, codec: Mapping[str, object], places: dict[str, int]) -> _Node:
+def _build_node(message: Message, codec: Mapping[str, object], places: dict[str, int]) -> _Node:
     fields = []
     for signal in codec["signals"]:  # type: ignore[attr-defined]
         place = places.setdefault(signal.name, len(places))
-        if (field := _field(signal, place, message.length)) is not None:
+        if (field := _build_field(signal, place, message.length)) is not None:
             fields.append(field)
     branches = {
-        name: {int(number): _node(message, below, places) for number, below in chosen.items()}
+        name: {int(number): _build_node(message, below, places) for number, below in chosen.items()}
         for name, chosen in codec["multiplexers"].items()  # type: ignore[attr-defined]
     }
     return _Node(tuple(fields), branches)
 
 
-def _field(signal: Signal, place: int, width: int) -> _Field | None:
-    """None: the signal does not lie within the message."""
+def _build_field(signal: Signal, place: int, width: int) -> _Field | None:
+    """Compile a signal; None if it does not lie within the message."""
     big = signal.byte_order == "big_endian"
     start = 8 * (signal.start // 8) + 7 - signal.start % 8 if big else signal.start
     ends = start + signal.length
@@ -237,12 +239,12 @@ def _field(signal: Signal, place: int, width: int) -> _Field | None:
         signal.length,
         signal.is_signed,
         signal.conversion,
-        _linear(signal),
+        _find_linear_scaling(signal),
     )
 
 
-def _linear(signal: Signal) -> tuple[float, float] | None:
-    """Scale and offset, where products and sums of floats are what cantools would give."""
+def _find_linear_scaling(signal: Signal) -> tuple[float, float] | None:
+    """Return scale and offset if float arithmetic gives the values of cantools, else None."""
     scale, offset = signal.conversion.scale, signal.conversion.offset
     if signal.conversion.is_float:
         return float(scale), float(offset)
@@ -254,15 +256,15 @@ def _linear(signal: Signal) -> tuple[float, float] | None:
     return float(scale), float(offset)
 
 
-def _values(payload: _Payload, field: _Field) -> Numbers:
-    """Of all payloads; the caller takes those out that are too short."""
+def _decode(payload: _Payload, field: _Field) -> Numbers:
+    """Decode a field in all payloads; the caller drops those that are too short."""
     length, right = field.length, np.uint64(_WORD - field.length if field.length < _WORD else 0)
     if field.is_wide:
-        bits = np.array(payload.integers(field), object)
+        bits = np.array(payload.read_integers(field), object)
     else:
-        bits = payload.word(field.first, big=field.big) << np.uint64(field.left) >> right
+        bits = payload.read_word(field.first, big=field.big) << np.uint64(field.left) >> right
     if field.conversion.is_float:
-        with np.errstate(all="ignore"):  # a NaN may be one that signals
+        with np.errstate(all="ignore"):  # signalling NaNs
             raw = bits.astype(_UNSIGNED[length]).view(_FLOATS[length]).astype(np.float64)
     elif field.linear is None or field.is_wide:
         top = 1 << (length - 1) if field.signed else 0
@@ -274,5 +276,5 @@ def _values(payload: _Payload, field: _Field) -> Numbers:
     else:
         raw = bits.astype(np.float64)
     scale, offset = field.linear or (1.0, 0.0)
-    with np.errstate(all="ignore"):  # what a sensor sends may be any pattern of bits
+    with np.errstate(all="ignore"):  # a sensor may send any bits
         return raw if (scale, offset) == (1.0, 0.0) else raw * scale + offset

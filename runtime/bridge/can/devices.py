@@ -1,4 +1,4 @@
-"""Lists the USB devices that a CAN bus may be reached through."""
+"""Lists the USB devices that may be CAN adapters."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ class UsbDevice(NamedTuple):
     """A device on USB."""
 
     device: str
-    """What a reader is started with; for other than serial devices their place on the bus."""
+    """The channel for a reader; for other than serial devices their place on the USB."""
     vid: str | None
     """Hexadecimal with prefix, four digits."""
     pid: str | None
@@ -39,18 +39,18 @@ class UsbDevice(NamedTuple):
     is_known: bool
 
 
-def usb_devices() -> tuple[UsbDevice, ...]:
-    """What is plugged in; asks the operating system: for a thread, not for the event loop."""
-    ports = serial_devices(list_ports.comports())
-    others = other_devices(SYSFS) if sys.platform == "linux" else ()
+def list_usb_devices() -> tuple[UsbDevice, ...]:
+    """List the plugged-in devices; asks the operating system, so not for the event loop."""
+    ports = list_serial_devices(list_ports.comports())
+    others = list_other_devices(SYSFS) if sys.platform == "linux" else ()
     return (*ports, *others)
 
 
-def serial_devices(ports: Iterable[ListPortInfo]) -> tuple[UsbDevice, ...]:
-    """The serial ports on USB, by name; built-in ones are no adapters."""
+def list_serial_devices(ports: Iterable[ListPortInfo]) -> tuple[UsbDevice, ...]:
+    """List the serial ports on USB by name; built-in ones are not adapters."""
     return tuple(
         sorted(
-            _device(port.device, (port.vid, port.pid), port.description, port.manufacturer,
+            _describe_device(port.device, (port.vid, port.pid), port.description, port.manufacturer,
                     port.product)
             for port in ports
             if port.vid is not None or any(word in port.device for word in ("ACM", "USB", "usb"))
@@ -58,21 +58,24 @@ def serial_devices(ports: Iterable[ListPortInfo]) -> tuple[UsbDevice, ...]:
     )  # fmt: skip
 
 
-def other_devices(folder: Path) -> tuple[UsbDevice, ...]:
-    """Known adapters that are no serial ports, from the tree that Linux shows."""
+def list_other_devices(folder: Path) -> tuple[UsbDevice, ...]:
+    """List known adapters that are not serial ports, from sysfs."""
     devices = []
     for place in folder.iterdir() if folder.is_dir() else ():
         try:
-            ids = int(_line(place, "idVendor") or "", 16), int(_line(place, "idProduct") or "", 16)
+            ids = (
+                int(_read_line(place, "idVendor") or "", 16),
+                int(_read_line(place, "idProduct") or "", 16),
+            )
         except ValueError:
             continue
         if ids in KNOWN and KNOWN[ids][0] in ("pcan", "kvaser"):
-            product, maker = _line(place, "product"), _line(place, "manufacturer")
-            devices.append(_device(f"usb:{place.name}", ids, product, maker, product))
+            product, maker = _read_line(place, "product"), _read_line(place, "manufacturer")
+            devices.append(_describe_device(f"usb:{place.name}", ids, product, maker, product))
     return tuple(sorted(devices))
 
 
-def _device(
+def _describe_device(
     device: str,
     ids: tuple[int | None, int | None],
     description: str | None,
@@ -96,7 +99,7 @@ def _device(
     )
 
 
-def _line(place: Path, name: str) -> str | None:
+def _read_line(place: Path, name: str) -> str | None:
     try:
         return (place / name).read_text(errors="replace").strip()[:_LONGEST] or None
     except OSError:

@@ -1,39 +1,38 @@
-"""The distance travelled, from speed, acceleration and whatever else tells of it."""
+"""Estimates the distance travelled from speed, acceleration and measured distance."""
 
 from typing import Final, NamedTuple
 
 STANDARD_GRAVITY: Final = 9.80665
 ACCELERATION_NOISE: Final = 2.0
-"""m/s²: how far the true acceleration is from the one that is told."""
+"""m/s², error of the measured acceleration."""
 SPEED_NOISE: Final = 0.3
 """m/s."""
 DISTANCE_NOISE: Final = 3.0
-"""m, of the distance that a GPS receiver tells."""
+"""m, error of a distance from a GPS receiver."""
 PRIOR_VARIANCE: Final = 100.0
 LONGEST_STEP_S: Final = 1.0
-"""Without news for longer than this nobody knows how the car moved: the distance stands still."""
+"""Without measurements for longer than this the motion is unknown and the distance stops."""
 STILL_MS: Final = 0.1
-"""Below it the car stands: what the accelerometer says then is a slope or its own error."""
+"""Below this the car stands, and the accelerometer shows only a slope or its own error."""
 STILL_NOISE: Final = 0.03
 JUMP_M: Final = 50.0
-"""A told distance that is further off than this is not believed: its counter was reset."""
+"""A measured distance that differs by more than this comes from a reset counter."""
 
 
 class _State(NamedTuple):
-    """Distance (m) and speed (m/s) at a moment, and how uncertain they are."""
+    """Distance (m) and speed (m/s) with their variances and covariance."""
 
     distance: float
     speed: float
     dd: float
-    """Variance of the distance."""
     dv: float
     vv: float
 
 
 class DistanceFilter:
-    """A Kalman filter over distance and speed; the acceleration drives it.
+    """A Kalman filter over distance and speed, driven by the acceleration.
 
-    Times are seconds of any clock. One that stands still or runs backwards moves nothing.
+    Times are seconds of any clock. Nothing moves while the clock stands still or runs backwards.
     """
 
     def __init__(self) -> None:
@@ -46,21 +45,21 @@ class DistanceFilter:
 
     @property
     def has_started(self) -> bool:
-        """Whether anything was told that a distance can be made of."""
+        """Whether any measurement of the motion has arrived."""
         return self._t is not None
 
     def add_acceleration(self, t: float, g_long: float) -> None:
-        """The acceleration from here on, in g."""
+        """Set the acceleration from *t* on, in g."""
         if self._t is not None:
             self._advance(t)
         self._acceleration = g_long * STANDARD_GRAVITY
 
     def drop_acceleration(self) -> None:
-        """The acceleration is not known any longer."""
+        """Forget the acceleration, which is too old."""
         self._acceleration = 0.0
 
     def add_speed(self, t: float, speed_ms: float) -> None:
-        """A measured speed."""
+        """Take a measured speed."""
         self._advance(t)
         self._still = speed_ms < STILL_MS
         noise = STILL_NOISE if self._still else SPEED_NOISE
@@ -68,7 +67,7 @@ class DistanceFilter:
         self._correct(speed_ms - state.speed, state.dv, state.vv, state.vv + noise * noise)
 
     def add_distance(self, t: float, distance_m: float) -> None:
-        """A measured distance, from anywhere: only how it grows counts."""
+        """Take a measured distance from any origin: only its growth counts."""
         self._advance(t)
         state = self._state
         if self._anchor is None or abs(distance_m - self._anchor - state.distance) > JUMP_M:
@@ -78,7 +77,7 @@ class DistanceFilter:
         self._correct(off, state.dd, state.dv, state.dd + DISTANCE_NOISE * DISTANCE_NOISE)
 
     def _correct(self, off: float, of_d: float, of_v: float, total: float) -> None:
-        """Take in a measurement that is *off*; with it distance and speed vary by *of_…*."""
+        """Correct by the difference *off*, with its covariances to distance and speed."""
         d, v, dd, dv, vv = self._state
         gain_d, gain_v = of_d / total, of_v / total
         self._state = _State(
@@ -89,32 +88,32 @@ class DistanceFilter:
             vv - gain_v * of_v,
         )
 
-    def at(self, t: float) -> float:
-        """Metres travelled until *t*, which is not before what was told last; they never shrink."""
-        step = self._step(t)
-        state = self._predicted(step)
+    def estimate_at(self, t: float) -> float:
+        """Return the metres travelled until *t*, not before the last measurement; never shrinks."""
+        step = self._limit_step(t)
+        state = self._predict(step)
         self._reached = max(self._reached, state.distance)
         return self._reached
 
-    def _step(self, t: float) -> float:
+    def _limit_step(self, t: float) -> float:
         return 0.0 if self._t is None else min(max(t - self._t, 0.0), LONGEST_STEP_S)
 
     def _advance(self, t: float) -> None:
         if self._t is None:
             self._t = t
             return
-        self._state = self._predicted(self._step(t))
+        self._state = self._predict(self._limit_step(t))
         self._t = max(self._t, t)
 
-    def _predicted(self, dt: float) -> _State:
-        """The state *dt* later; the car does not roll backwards."""
+    def _predict(self, dt: float) -> _State:
+        """Predict the state *dt* later; the car does not roll backwards."""
         if dt <= 0.0:
             return self._state
         d, v, dd, dv, vv = self._state
         a = 0.0 if self._still else self._acceleration
         if v < 0.0:
             v = 0.0
-        if v + a * dt < 0.0:  # it comes to a stop on the way
+        if v + a * dt < 0.0:  # the car stops within the step
             a, d, v = 0.0, d + (v * v / (-2.0 * a)), 0.0
         noise = ACCELERATION_NOISE * ACCELERATION_NOISE
         return _State(

@@ -1,4 +1,4 @@
-"""Compiles arithmetic written in car files into functions of columns that can do nothing else."""
+"""Compiles the arithmetic of car files into functions of columns without side effects."""
 
 import ast
 import math
@@ -24,7 +24,7 @@ _TRUE: Final = np.ones(1)
 
 
 class FormulaError(ValueError):
-    """A formula that cannot be used; the text says which part of it."""
+    """A formula that cannot be used; the text names the faulty part."""
 
 
 class _Function(NamedTuple):
@@ -99,13 +99,13 @@ class Formula:
 
     text: str
     inputs: tuple[str, ...]
-    """In the order in which they appear, or as declared."""
+    """In order of appearance, or as declared."""
     node: Node
 
     def __call__(self, values: Values, rows: int = 1) -> Numbers:
-        """The value of each row; NaN where it is undefined, too large, or an input is NaN.
+        """Return the value of each row; NaN if undefined, too large, or with a NaN input.
 
-        *values* hold a column of so many *rows*, or one number, for each of the inputs.
+        *values* holds a column of *rows* numbers, or one number, for each input.
         """
         with np.errstate(all="ignore"):
             result = self.node(values)
@@ -113,9 +113,9 @@ class Formula:
 
 
 def compile_formula(text: str, inputs: tuple[str, ...] | None = None) -> Formula:
-    """Compile an expression; *inputs* are all names it may and must use, None: those it uses.
+    """Compile an expression; it must use exactly the *inputs*, or any names with None.
 
-    Raises `FormulaError` for everything but numbers, inputs, arithmetic, comparisons, ``and``,
+    Raises `FormulaError` for anything but numbers, inputs, arithmetic, comparisons, ``and``,
     ``or``, ``not``, ``a if b else c`` and the calls in `FUNCTIONS`.
     """
     tree = _parse(text)
@@ -123,8 +123,8 @@ def compile_formula(text: str, inputs: tuple[str, ...] | None = None) -> Formula
     if len(nodes) > MAX_NODES:
         raise FormulaError("the formula has too many parts")
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    found = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
-    used = tuple(dict.fromkeys(n.id for n in sorted(found, key=lambda n: (n.lineno, n.col_offset))))
+    names = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
+    used = tuple(dict.fromkeys(n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset))))
     for name in inputs or used:
         if name in FUNCTIONS:
             raise FormulaError(f"{name} is a function and cannot be an input")
@@ -143,18 +143,18 @@ def _parse(text: str) -> ast.expr:
         raise FormulaError(f"a formula has at most {MAX_TEXT} characters")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python merely frowns at is no formula either
+            warnings.simplefilter("error")  # what Python only warns about is refused too
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError("not an expression") from None
 
 
-def _defined(values: Numbers) -> Numbers:
+def _replace_infinite(values: Numbers) -> Numbers:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _flag(holds: Numbers, *operands: Numbers) -> Numbers:
-    """1 or 0; NaN where an operand is."""
+def _to_flag(holds: Numbers, *operands: Numbers) -> Numbers:
+    """Return 1 or 0, NaN if an operand is NaN."""
     result = np.asarray(holds, np.float64)
     for operand in operands:
         result = np.where(np.isnan(operand), np.nan, result)
@@ -167,44 +167,44 @@ def _compile(node: ast.expr, depth: int) -> Node:
     depth += 1
     match node:
         case ast.Constant():
-            return _constant(node.value)
+            return _compile_constant(node.value)
         case ast.Name(id=name):
             return lambda values: values[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _applied(np.negative, [_compile(operand, depth)])
+            return _combine(np.negative, [_compile(operand, depth)])
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _compile(operand, depth)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _applied(lambda value: _flag(value == 0, value), [_compile(operand, depth)])
+            return _combine(lambda value: _to_flag(value == 0, value), [_compile(operand, depth)])
         case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
             both = [_compile(left, depth), _compile(right, depth)]
-            return _applied(_BINARY[type(op)], both)
+            return _combine(_BINARY[type(op)], both)
         case ast.Compare(left=left, ops=ops, comparators=others) if all(
             type(op) in _COMPARE for op in ops
         ):
             tests = [_COMPARE[type(op)] for op in ops]
-            return _applied(partial(_compare, tests), [_compile(n, depth) for n in (left, *others)])
+            return _combine(partial(_compare, tests), [_compile(n, depth) for n in (left, *others)])
         case ast.BoolOp(op=op, values=values):
             join = partial(_join, isinstance(op, ast.And))
-            return _applied(join, [_compile(value, depth) for value in values])
+            return _combine(join, [_compile(value, depth) for value in values])
         case ast.IfExp(test=test, body=body, orelse=other):
             parts = [_compile(part, depth) for part in (test, body, other)]
-            return _applied(_choose, parts)
+            return _combine(_choose, parts)
         case ast.Call():
-            return _call(node, depth)
+            return _compile_call(node, depth)
     wrong = getattr(node, "op", None) or next(iter(getattr(node, "ops", ())), node)
     raise FormulaError(f"not allowed in a formula: {type(wrong).__name__.lower()}")
 
 
-def _applied(operate: Operation, parts: list[Node]) -> Node:
-    return lambda values: _defined(operate(*(part(values) for part in parts)))
+def _combine(operate: Operation, parts: list[Node]) -> Node:
+    return lambda values: _replace_infinite(operate(*(part(values) for part in parts)))
 
 
 def _choose(test: Numbers, then: Numbers, other: Numbers) -> Numbers:
     return np.where(np.isnan(test), np.nan, np.where(test != 0, then, other))
 
 
-def _constant(value: object) -> Node:
+def _compile_constant(value: object) -> Node:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormulaError("only numbers may stand in a formula")
     try:
@@ -221,19 +221,19 @@ def _compare(tests: Sequence[Operation], *numbers: Numbers) -> Numbers:
     holds = _TRUE
     for test, left, right in zip(tests, numbers, numbers[1:], strict=False):
         holds = holds * test(left, right)
-    return _flag(holds, *numbers)
+    return _to_flag(holds, *numbers)
 
 
 def _join(every: bool, *terms: Numbers) -> Numbers:
-    """``and`` of the terms, else ``or``; a term counts only where those before it left it open."""
+    """Return ``and`` (*every*) or ``or`` of the terms, evaluated with short circuit."""
     result = terms[0]
     for term in terms[1:]:
         is_open = np.isfinite(result) & ((result != 0) == every)
         result = np.where(is_open, term, result)
-    return _flag(result != 0, result)
+    return _to_flag(result != 0, result)
 
 
-def _call(node: ast.Call, depth: int) -> Node:
+def _compile_call(node: ast.Call, depth: int) -> Node:
     if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
         raise FormulaError("only these can be called: " + ", ".join(FUNCTIONS))
     name = node.func.id
@@ -241,43 +241,43 @@ def _call(node: ast.Call, depth: int) -> Node:
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise FormulaError(f"{name} takes plain arguments only")
     if not function.least <= len(node.args) <= function.most:
-        raise FormulaError(f"{name} takes {_arity(function)}")
-    return _applied(function.call, [_compile(argument, depth) for argument in node.args])
+        raise FormulaError(f"{name} takes {_describe_arity(function)}")
+    return _combine(function.call, [_compile(argument, depth) for argument in node.args])
 
 
-def _arity(function: _Function) -> str:
+def _describe_arity(function: _Function) -> str:
     if function.least == function.most:
         return "one argument" if function.least == 1 else f"{function.least} arguments"
     return f"{function.least} to {function.most} arguments"
 
 
-def _of_x(text: str) -> Formula:
+def _compile_x(text: str) -> Formula:
     return compile_formula(text, ("x",))
 
 
 LIBRARY: Final[Mapping[str, Formula]] = {
-    "identity": _of_x("x"),
-    "negate": _of_x("-x"),
+    "identity": _compile_x("x"),
+    "negate": _compile_x("-x"),
     "linear": compile_formula("a * x + b", ("x", "a", "b")),
     "scale": compile_formula("x * factor", ("x", "factor")),
     "offset": compile_formula("x + offset", ("x", "offset")),
-    "mph_to_ms": _of_x("x * 0.44704"),
-    "kmh_to_ms": _of_x(f"x / {KMH}"),
-    "ms_to_kmh": _of_x(f"x * {KMH}"),
-    "ms_to_mph": _of_x("x * 2.2369362920544"),
-    "psi_to_bar": _of_x("x * 0.0689476"),
-    "bar_to_psi": _of_x("x * 14.5038"),
-    "kpa_to_bar": _of_x("x / 100"),
-    "bar_to_kpa": _of_x("x * 100"),
-    "psi_to_kpa": _of_x("x * 6.89476"),
-    "f_to_c": _of_x("(x - 32) * 5 / 9"),
-    "c_to_f": _of_x("x * 9 / 5 + 32"),
-    "c_to_k": _of_x("x + 273.15"),
-    "k_to_c": _of_x("x - 273.15"),
-    "deg_to_rad": _of_x(f"x * {math.pi!r} / 180"),
-    "rad_to_deg": _of_x(f"x * 180 / {math.pi!r}"),
-    "gal_to_l": _of_x("x * 3.785411784"),
-    "l_to_gal": _of_x("x * 0.26417205236"),
+    "mph_to_ms": _compile_x("x * 0.44704"),
+    "kmh_to_ms": _compile_x(f"x / {KMH}"),
+    "ms_to_kmh": _compile_x(f"x * {KMH}"),
+    "ms_to_mph": _compile_x("x * 2.2369362920544"),
+    "psi_to_bar": _compile_x("x * 0.0689476"),
+    "bar_to_psi": _compile_x("x * 14.5038"),
+    "kpa_to_bar": _compile_x("x / 100"),
+    "bar_to_kpa": _compile_x("x * 100"),
+    "psi_to_kpa": _compile_x("x * 6.89476"),
+    "f_to_c": _compile_x("(x - 32) * 5 / 9"),
+    "c_to_f": _compile_x("x * 9 / 5 + 32"),
+    "c_to_k": _compile_x("x + 273.15"),
+    "k_to_c": _compile_x("x - 273.15"),
+    "deg_to_rad": _compile_x(f"x * {math.pi!r} / 180"),
+    "rad_to_deg": _compile_x(f"x * 180 / {math.pi!r}"),
+    "gal_to_l": _compile_x("x * 3.785411784"),
+    "l_to_gal": _compile_x("x * 0.26417205236"),
     "combo_g": compile_formula("sqrt(g_lat ** 2 + g_long ** 2)", ("g_lat", "g_long")),
     "magnitude_3d": compile_formula("sqrt(x ** 2 + y ** 2 + z ** 2)", ("x", "y", "z")),
     "mean_2": compile_formula("(a + b) / 2", ("a", "b")),
@@ -286,4 +286,4 @@ LIBRARY: Final[Mapping[str, Formula]] = {
     "deadzone": compile_formula("0 if abs(x) < width else x", ("x", "width")),
     "rpm_per_kmh": compile_formula("rpm / kmh if kmh > 0 else 0", ("rpm", "kmh")),
 }
-"""Formulas that a car file may name."""
+"""Formulas that car files may name."""

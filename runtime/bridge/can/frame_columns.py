@@ -1,32 +1,26 @@
-"""Puts the frames of a session together out of signals that came each at their own times."""
+"""Builds the columns of frames at common times from signals with their own times."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
-from runtime.bridge.session.recording import (
-    TIMESTAMP,
-    WIDE,
-    WIDE_SIGNALS,
-    Numbers,
-    Samples,
-)
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.series import is_place
 from runtime.bridge.session.units import KMH
 
 STALE_S: Final = 1.0
-"""A signal is gone once it was silent for this long …"""
+"""A signal is stale after this long without a value …"""
 USUAL: Final = 2.5
-"""… and for so many times its usual pause."""
+"""… and after this many of its usual pauses."""
 LONGEST_PAUSE_S: Final = 2.0
 """The longest pause that counts as usual."""
 REWIND_S: Final = 1.0
-"""A clock that goes back by more was set: time goes on from where it was."""
+"""A clock that steps back by more was set: time continues from before the step."""
 NUDGE_S: Final = 2e-6
-"""Between two values of one signal that came with the same stamp."""
+"""Added between values of one signal with the same stamp."""
 GPS_DISTANCE: Final = "gps_distance_m"
-"""Under this name a distance that the bus tells is kept; the column is our own."""
+"""The name for a distance from the bus; the distance column is computed."""
 _KMH: Final = 1 / KMH
 _MPH: Final = 0.44704
 SPEED: Final = "speed_ms"
@@ -35,7 +29,7 @@ WHEELS: Final[Mapping[str, float]] = {
     for wheel in ("fl", "fr", "rl", "rr")
     for unit, factor in (("kmh", _KMH), ("ms", 1.0), ("mph", _MPH))
 }
-OTHERS: Final[Mapping[str, float]] = {
+SINGLE_SPEEDS: Final[Mapping[str, float]] = {
     "gps_speed_ms": 1.0,
     "gps_speed_kmh": _KMH,
     "gps_speed_mph": _MPH,
@@ -46,19 +40,19 @@ OTHERS: Final[Mapping[str, float]] = {
 
 
 class StampClock:
-    """Makes stamps of a bus or a log go forward only."""
+    """Makes the stamps of a bus or a log monotonic."""
 
     def __init__(self) -> None:
         self.now = -np.inf
         """The last stamp."""
         self.shift = 0.0
-        """What is added to stamps since the clock was set back."""
+        """Seconds added to stamps since the clock was set back."""
         self.rewinds = 0
         self.late = 0
         """Stamps before an earlier one."""
 
     def advance(self, t: Numbers) -> Numbers:
-        """The stamps of a batch: small steps back stand still, large ones are taken out."""
+        """Correct the stamps of a batch: small steps back are held, large ones removed."""
         t = t + self.shift
         if t[0] >= self.now and (t[1:] >= t[:-1]).all():
             self.now = float(t[-1])
@@ -77,7 +71,7 @@ class StampClock:
 
 
 def spread_equal(t: Numbers, after: float = -np.inf) -> Numbers:
-    """The same times (rising), equal ones a hair apart and behind *after*."""
+    """Separate equal ones of rising times by a hair, all after *after*."""
     if len(t) and t[0] > after and not (np.diff(t) <= 0).any():
         return t
     steps = NUDGE_S * np.arange(len(t))
@@ -85,10 +79,10 @@ def spread_equal(t: Numbers, after: float = -np.inf) -> Numbers:
     return spread
 
 
-def even_times(t: Numbers, step: float) -> Numbers:
-    """The even times, counted from the first of *t* (s, rising), that follow one of *t*.
+def list_even_times(t: Numbers, step: float) -> Numbers:
+    """Return the even times, counted from the first of *t* (s, rising), that follow one of *t*.
 
-    The last one is the last of *t* itself: nothing is known of what comes after it.
+    The last one is the last of *t* itself: nothing is known after it.
     """
     begin = t[0]
     rows = np.unique(np.floor((t - begin) / step + 1e-6).astype(np.int64) + 1)
@@ -98,9 +92,9 @@ def even_times(t: Numbers, step: float) -> Numbers:
 
 
 def hold_last(samples: Samples, times: Numbers) -> Numbers:
-    """What was last heard until each time; NaN before the first sample and after a silence.
+    """Return the last value at each time; NaN before the first sample and after a silence.
 
-    *samples* by time. A second of silence is none, nor are a few of a seldom signal's pauses.
+    *samples* are sorted by time. A silence is longer than a second and a few usual pauses.
     """
     if not len(samples.t):
         return np.full(len(times), np.nan)
@@ -113,17 +107,21 @@ def hold_last(samples: Samples, times: Numbers) -> Numbers:
     return values
 
 
-def speed_sources(signals: Mapping[str, Samples]) -> Iterator[dict[str, float]]:
-    """What tells the speed over ground, best first: names with the factors to m/s."""
-    for factors in ({SPEED: 1.0}, WHEELS, *({name: one} for name, one in OTHERS.items())):
-        if there := {name: factor for name, factor in factors.items() if name in signals}:
-            yield there
+def list_speed_sources(signals: Mapping[str, Samples]) -> Iterator[dict[str, float]]:
+    """Yield the sources of the speed over ground, best first: names with factors to m/s."""
+    for factors in (
+        {SPEED: 1.0},
+        WHEELS,
+        *({name: factor} for name, factor in SINGLE_SPEEDS.items()),
+    ):
+        if source := {name: factor for name, factor in factors.items() if name in signals}:
+            yield source
 
 
-def speed_by(
+def compute_speed(
     source: Mapping[str, float], signals: Mapping[str, Samples], times: Numbers
 ) -> Numbers:
-    """The speed in m/s by one source: of wheels the median of those that are not silent."""
+    """Return the speed in m/s by one source; for wheels the median of those not silent."""
     several = np.stack(
         [hold_last(signals[name], times) * factor for name, factor in source.items()]
     )
@@ -135,31 +133,31 @@ def speed_by(
     return median
 
 
-def speeds(signals: Mapping[str, Samples], times: Numbers) -> Numbers:
-    """The speed over ground by the best signal that is not silent, m/s."""
-    found = np.full(len(times), np.nan)
-    for source in speed_sources(signals):
-        if not np.isnan(found).any():
+def find_speeds(signals: Mapping[str, Samples], times: Numbers) -> Numbers:
+    """Return the speed over ground (m/s) by the best signal that is not silent."""
+    speed = np.full(len(times), np.nan)
+    for source in list_speed_sources(signals):
+        if not np.isnan(speed).any():
             break
-        found = np.where(np.isnan(found), speed_by(source, signals, times), found)
-    return found
+        speed = np.where(np.isnan(speed), compute_speed(source, signals, times), speed)
+    return speed
 
 
-def wide_columns(times: Numbers, signals: Mapping[str, Samples]) -> dict[str, Numbers]:
-    """The columns of a frame at each time, but for the distance, which stays null.
+def build_wide_columns(times: Numbers, signals: Mapping[str, Samples]) -> dict[str, Numbers]:
+    """Build the columns of frames at these times; the distance stays null.
 
-    Columns that no signal tells are null, but for the resultant acceleration and the speed, which
-    wheels or GPS tell where nothing else does.
+    Columns without a signal are null, except for the resultant acceleration and the speed, which
+    falls back to wheels or GPS.
     """
     columns = {name: np.full(len(times), np.nan) for name in WIDE}
     for name in WIDE_SIGNALS:
         if name in signals and name not in (SPEED, "distance_m"):
             columns[name] = hold_last(signals[name], times)
     columns[TIMESTAMP] = times
-    columns[SPEED] = speeds(signals, times)
+    columns[SPEED] = find_speeds(signals, times)
     both = np.hypot(columns["g_lat"], columns["g_long"])
     columns["combo_g"] = np.where(np.isnan(both), columns["combo_g"], both)
     lat, lon = columns["lat"], columns["lon"]
     placed = is_place(lat, lon)
-    columns["lat"], columns["lon"] = (np.where(placed, one, np.nan) for one in (lat, lon))
+    columns["lat"], columns["lon"] = (np.where(placed, axis, np.nan) for axis in (lat, lon))
     return {name: values + 0.0 for name, values in columns.items()}

@@ -1,4 +1,4 @@
-"""The values between an adapter or a log, the decoder and whoever stores telemetry."""
+"""CAN frames as adapters, logs and the decoder exchange them."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
@@ -21,7 +21,7 @@ CLASSIC: Final = 8
 LONGEST: Final = 64
 """… and of a CAN FD frame."""
 LATEST: Final = 1e11
-"""Seconds; a later time in a log is noise."""
+"""Seconds; later times in a log are noise."""
 
 
 class CanFrame(NamedTuple):
@@ -36,7 +36,7 @@ class CanFrame(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Data frames of a bus as columns, in the order of their arrival."""
+    """Data frames of a bus as columns, in order of arrival."""
 
     t: Numbers
     """Seconds, finite."""
@@ -45,14 +45,14 @@ class Batch(NamedTuple):
     length: Bytes
     """Bytes of each payload."""
     data: Bytes
-    """A row a frame, of 8 or 64 bytes; those beyond the payload are 0."""
+    """One row of 8 or 64 bytes per frame, zero beyond the payload."""
 
     def __len__(self) -> int:
         return len(self.t)
 
 
-def batch_of(t: Sequence[float] | Numbers, keys: Sequence[int], data: Sequence[bytes]) -> Batch:
-    """Frames as columns."""
+def to_batch(t: Sequence[float] | Numbers, keys: Sequence[int], data: Sequence[bytes]) -> Batch:
+    """Convert frames to columns."""
     length = np.array([len(payload) for payload in data], np.uint8)
     width = CLASSIC if length.max(initial=0) <= CLASSIC else LONGEST
     joined = b"".join([payload.ljust(width, b"\0") for payload in data])
@@ -61,13 +61,13 @@ def batch_of(t: Sequence[float] | Numbers, keys: Sequence[int], data: Sequence[b
 
 
 class Received(NamedTuple):
-    """What one read of an adapter brought."""
+    """The result of one read of an adapter."""
 
     frames: Sequence[CanFrame]
     errors: int = 0
     """Error frames of the bus."""
     malformed: int = 0
-    """Lines or frames that are none: noise, halves."""
+    """Invalid lines or frames: noise, fragments."""
 
 
 class SourceLost(Exception):
@@ -78,10 +78,10 @@ class Source(Protocol):
     """An open adapter; used by one thread."""
 
     def read(self, timeout_s: float) -> Received:
-        """What has come; waits for the first frame at most *timeout_s*. Raises `SourceLost`."""
+        """Return the arrived frames; wait up to *timeout_s* for the first. Raises `SourceLost`."""
 
     def send(self, frame: CanFrame) -> None:
-        """Put a frame on the bus. Raises `SourceLost`, also where it only listens."""
+        """Send a frame. Raises `SourceLost`, also in listen-only mode."""
 
     def close(self) -> None:
         """Release the adapter; never raises, harmless when repeated."""

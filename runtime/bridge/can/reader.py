@@ -1,4 +1,4 @@
-"""Reads a CAN bus in a thread of its own, and goes on whatever happens to the adapter."""
+"""Reads a CAN bus in its own thread and survives any failure of the adapter."""
 
 import logging
 import threading
@@ -21,22 +21,22 @@ State: TypeAlias = Literal[
 ]
 Open: TypeAlias = Callable[[CanSettings, EpochClock], Source]
 Wait: TypeAlias = Callable[[threading.Event, float], bool]
-"""Waits for the event at most so many seconds; whether it came."""
+"""Waits for the event, at most this many seconds; returns whether it was set."""
 
 RETRY_S: Final = (1.0, 2.0, 5.0, 10.0)
-"""Pauses before the next tries to open the adapter; the last one is repeated for ever."""
+"""Pauses between attempts to open the adapter; the last one repeats for ever."""
 SILENT_S: Final = 5.0
-"""A bus that falls silent for so long is reopened."""
+"""A bus that is silent for this long is reopened."""
 POLL_S: Final = 0.1
-"""A read waits so long for the first frame: also how late a stop may be noticed."""
+"""Longest wait of a read for the first frame, and so for noticing a stop."""
 PAUSED_S: Final = 0.5
-"""After so long without a frame what is there of a row goes out, where a clock cannot tell."""
+"""Silence after which a partial row is emitted if no clock of ours applies."""
 JOIN_S: Final = 0.8
 log = logging.getLogger(__name__)
 
 
 class CanSnapshot(NamedTuple):
-    """What there is to say about the bus."""
+    """The state of the bus reader."""
 
     loaded: bool
     connected: bool
@@ -47,24 +47,24 @@ class CanSnapshot(NamedTuple):
     bitrate: int | None
     """Bit/s."""
     counts: BusCounts
-    """`errors` are frames that could not be decoded, and error frames of the bus."""
+    """`errors` counts undecodable frames and error frames of the bus."""
     last_error: str | None
     last_error_at: float | None
     """Unix seconds (UTC)."""
     reconnects: int
     next_retry_in_s: float | None
     faults: int
-    """Faults of our own while rows were made or handed on."""
+    """Own faults while building or delivering rows."""
 
 
 NO_READER: Final = CanSnapshot(
     False, False, "off", None, None, None, NO_COUNTS, None, None, 0, None, 0
 )
-"""Where no bus is configured."""
+"""Without a configured bus."""
 
 
 class _Run:
-    """One life of the thread; what a stopped one still does is nobody's state any more."""
+    """The state of one run of the thread, so that a stopped run cannot change the next."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
@@ -72,18 +72,18 @@ class _Run:
         self.retry_at: float | None = None
         self.opened = 0
         self.tries = 0
-        self.said = ""
-        """The last complaint in the log: hours without an adapter are one line."""
-        self.left = False
-        """The thread hangs and was left behind: it must not touch anything any more."""
+        self.last_error = ""
+        """The last logged error: hours without an adapter give one line."""
+        self.is_abandoned = False
+        """The thread hangs and was abandoned; it must not touch anything."""
         self.thread: threading.Thread | None = None
 
 
 class CanReader:
-    """Hands rows and samples of a bus to *deliver*, which must not block, from its own thread.
+    """Passes rows and samples of a bus from its own thread to *deliver*, which must not block.
 
-    `start`, `stop`, `pause` and `resume` may be called from any thread and take up to a second:
-    not for the event loop. Everything else is quick.
+    `start`, `stop`, `pause` and `resume` may be called from any thread and take up to a second, so
+    not from the event loop. All other methods are quick.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class CanReader:
         self.settings = settings
         self.statistics = statistics
         self.faults: Counter[str] = Counter()
-        """Exceptions that the thread outlived, by kind."""
+        """Exceptions that the thread survived, by kind."""
         self._faults = 0
         self._decoder = decoder
         self._assembler_factory = assembler_factory
@@ -121,7 +121,7 @@ class CanReader:
 
     @property
     def state(self) -> State:
-        """What the reader does at the moment."""
+        """The current state of the reader."""
         run = self._run
         return self._idle if run is None else run.state
 
@@ -144,23 +144,23 @@ class CanReader:
             self._halt("off")
 
     def pause(self) -> None:
-        """Leave the bus while a replay runs; nothing happens where nothing is read."""
+        """Leave the bus during a replay; no effect while nothing is read."""
         with self._turn:
             if self._run is not None:
                 self._halt("stopped_for_replay")
 
     def resume(self) -> None:
-        """Go on after `pause`; distance and clock go on too."""
+        """Continue after `pause`, with distance and clock."""
         with self._turn:
             if self._run is None and self._idle == "stopped_for_replay":
                 self._launch()
 
     def begin_session(self) -> None:
-        """Let the distance start at 0 and the clock be set, with the next frame that comes."""
+        """Restart the distance at 0 and realign the clock with the next frame."""
         self._anew = True
 
     def snapshot(self) -> CanSnapshot:
-        """All there is to say; takes a millisecond where a thousand ids are counted."""
+        """Return the state; takes a millisecond with a thousand ids."""
         run, error = self._run, self._error
         counts = self.statistics.snapshot()
         retry_at = run.retry_at if run else None
@@ -193,7 +193,7 @@ class CanReader:
         run.stop.set()
         run.thread.join(JOIN_S)
         if run.thread.is_alive():
-            run.left = True
+            run.is_abandoned = True
             log.warning("the driver of the CAN adapter does not answer; its thread is left behind")
 
     def _main(self, run: _Run) -> None:
@@ -207,7 +207,7 @@ class CanReader:
                 run.state = "failed"
                 return
             except Exception as error:  # noqa: BLE001 - a driver may raise anything; we go on
-                self._fault("driver", error)
+                self._count_fault("driver", error)
                 self._report(run, f"the CAN driver failed: {type(error).__name__}")
             if run.stop.is_set():
                 return
@@ -218,10 +218,10 @@ class CanReader:
             self._wait(run.stop, pause)
             run.retry_at = None
             if not self.settings.keep_stamps:
-                self._make(run, self._tick)
+                self._deliver_rows(run, self._tick)
 
     def _connect(self, run: _Run) -> None:
-        """Open the adapter and read it until it is lost or the run is over."""
+        """Open the adapter and read it until it is lost or the run ends."""
         source = self._opening(self.settings, self._clock)
         try:
             if run.stop.is_set():
@@ -229,11 +229,11 @@ class CanReader:
             self._reconnects += run.opened > 0
             run.opened += 1
             run.state = "running"
-            run.said = ""
+            run.last_error = ""
             self._read(run, source)
         finally:
             source.close()
-            self._make(run, self._finish)
+            self._deliver_rows(run, self._finish)
 
     def _read(self, run: _Run, source: Source) -> None:
         heard: float | None = None
@@ -245,20 +245,20 @@ class CanReader:
                 self.statistics.add(received)
             if received.frames:
                 heard, paused, run.tries = now, False, 0
-                self._make(run, partial(self._feed, received.frames))
+                self._deliver_rows(run, partial(self._feed, received.frames))
             elif heard is not None:
                 if now - heard >= SILENT_S:
                     raise SourceLost(f"no frame for {SILENT_S:.0f} s")
                 if not self.settings.keep_stamps:
-                    self._make(run, self._tick)
+                    self._deliver_rows(run, self._tick)
                 elif now - heard >= PAUSED_S and not paused:
                     paused = True
-                    self._make(run, self._finish)
+                    self._deliver_rows(run, self._finish)
 
     def _feed(self, frames: Sequence[CanFrame]) -> list[Flush]:
         if self._anew:
             self._anew = False
-            self._clock.anchor()
+            self._clock.realign()
             self._assembler = self._assembler_factory()
         return self._assembler.feed(frames)
 
@@ -268,9 +268,9 @@ class CanReader:
     def _finish(self) -> list[Flush]:
         return self._assembler.finish()
 
-    def _make(self, run: _Run, make: Callable[[], list[Flush]]) -> None:
-        """Hand on what *make* gives; a fault of either costs these rows, not the thread."""
-        if run.left:
+    def _deliver_rows(self, run: _Run, make: Callable[[], list[Flush]]) -> None:
+        """Deliver the result of *make*; a fault costs these rows, not the thread."""
+        if run.is_abandoned:
             return
         kind = "rows"
         try:
@@ -278,18 +278,18 @@ class CanReader:
             kind = "delivery"
             if flushes:
                 self._deliver(flushes)
-        except Exception as error:  # noqa: BLE001 - the loop ends only when it is told to
-            self._fault(kind, error)
+        except Exception as error:  # noqa: BLE001 - only a stop ends the loop
+            self._count_fault(kind, error)
 
     def _report(self, run: _Run, why: str) -> None:
         if run.stop.is_set():
             return
         self._error = (why, time.time())
-        if why != run.said:
+        if why != run.last_error:
             log.warning("CAN: %s", why)
-            run.said = why
+            run.last_error = why
 
-    def _fault(self, kind: str, error: Exception) -> None:
+    def _count_fault(self, kind: str, error: Exception) -> None:
         name = f"{kind}: {type(error).__name__}"
         self._faults += 1
         self.faults[name] += 1

@@ -1,4 +1,4 @@
-"""Reads the catalogue of signals that a fresh registry is filled with."""
+"""Reads the catalogue of signals that fills a new registry."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as validated
 
-from runtime.bridge.can.carfile import first_fault
+from runtime.bridge.can.carfile import describe_first_error
 from runtime.bridge.storage.records import SignalRow
 
 MAX_BYTES: Final = 1 << 20
@@ -19,7 +19,7 @@ class RegistryError(ValueError):
 
 
 class CatalogSignal(BaseModel):
-    """What the store keeps of a signal; formula and bounds of its values are for people."""
+    """The stored fields of a signal; its formula and bounds are for people."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
@@ -29,20 +29,20 @@ class CatalogSignal(BaseModel):
     group: Label
     expected_hz: Rate
     min_useful_hz: Rate
-    """Below it a recording of the signal is of no use for coaching."""
+    """Slower recordings of the signal are useless for coaching."""
     discovery: Literal["wide_table", "static_obd2", "static_dbc"]
     obd2_pid: Annotated[str, StringConstraints(pattern=r"^0x[0-9A-F]{2}$")] | None = None
     """Parameter id of service 01."""
 
 
 class Catalog(BaseModel):
-    """The file; the places of its signals become their ids."""
+    """The file; the positions of its signals become their ids."""
 
     version: Literal[1]
     signals: tuple[CatalogSignal, ...]
 
     @validated(mode="after")
-    def _distinct(self) -> Self:
+    def _refuse_duplicates(self) -> Self:
         names = [signal.name for signal in self.signals]
         for at, name in enumerate(names):
             if name in names[:at]:
@@ -61,5 +61,5 @@ def load_registry(path: Path) -> list[SignalRow]:
     except OSError as error:
         raise RegistryError(f"{path.name}: {error.strerror or error}") from None
     except ValidationError as error:
-        raise RegistryError(f"{path.name}: {first_fault(error)}") from None
+        raise RegistryError(f"{path.name}: {describe_first_error(error)}") from None
     return [SignalRow(**signal.model_dump()) for signal in signals]

@@ -1,4 +1,4 @@
-"""What a CAN reader is started with."""
+"""The settings of a CAN reader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,51 +17,51 @@ SLCAN_BITRATES: Final[Mapping[int, int]] = {
     125_000: 4,
     250_000: 5,
     500_000: 6,
-    750_000: 7,  # which of the two the code stands for is the adapter's choice
+    750_000: 7,  # the adapter decides which of the two the code means
     800_000: 7,
     1_000_000: 8,
 }
-"""What follows ``S`` in the command that sets the bit rate."""
+"""Code after ``S`` in the command that sets the bit rate."""
 
 
 @dataclass(frozen=True)
 class CanSettings:
-    """Where the frames come from."""
+    """The source of the frames."""
 
     interface: str = VIRTUAL
     """One of `INTERFACES`."""
     channel: str = "paddock"
-    """Serial device, name of a network interface or of a virtual channel, number of a channel."""
+    """Serial device, name of a network interface or virtual channel, or channel number."""
     bitrate: int = 500_000
-    """Bit/s; socketcan has its own, set with the network interface."""
+    """Bit/s; for socketcan the network interface sets it."""
     tty_baudrate: int = 115_200
-    """Of a serial device; USB devices do not care."""
+    """Of a serial device; USB devices ignore it."""
     listen_only: bool = True
-    """Never put anything on the bus, not even acknowledgements."""
+    """Send nothing, not even acknowledgements."""
     keep_stamps: bool = False
-    """Stamps are of the sender's own clock, which may run faster: that of a synthetic car."""
+    """Keep the stamps of the sender, whose clock may run faster: a synthetic car."""
 
     def check(self) -> None:
-        """Raise ValueError, in words for users, where this can never work."""
+        """Raise ValueError, worded for users, if the settings can never work."""
         check_interface(self.interface)
         if not self.channel:
             raise ValueError(f"the CAN interface {self.interface} needs a channel")
         if self.bitrate <= 0 or self.tty_baudrate <= 0:
             raise ValueError("a bit rate must be above 0")
         if self.interface == SLCAN and self.bitrate not in SLCAN_BITRATES:
-            known = ", ".join(map(str, SLCAN_BITRATES))
-            raise ValueError(f"serial adapters know no bit rate of {self.bitrate}; known: {known}")
+            rates = ", ".join(map(str, SLCAN_BITRATES))
+            raise ValueError(f"serial adapters do not offer {self.bitrate} bit/s; known: {rates}")
         if self.interface == "kvaser" and not self.channel.isdecimal():
             raise ValueError("the channel of a kvaser interface is a number, from 0")
 
 
 def check_interface(interface: str) -> None:
-    """Raise ValueError, in words for users, where there is no such kind."""
+    """Raise ValueError, worded for users, for an unknown interface."""
     if interface not in INTERFACES:
-        known = ", ".join(INTERFACES)
-        raise ValueError(f"there is no CAN interface {interface!r}; known: {known}")
+        names = ", ".join(INTERFACES)
+        raise ValueError(f"there is no CAN interface {interface!r}; known: {names}")
 
 
-def listen_only_error() -> SourceLost:
-    """What sending on a bus that is only listened to comes to."""
-    return SourceLost("the CAN bus is only listened to: nothing is sent")
+def make_listen_only_error() -> SourceLost:
+    """Return the error for sending on a bus in listen-only mode."""
+    return SourceLost("the CAN bus is in listen-only mode: nothing is sent")

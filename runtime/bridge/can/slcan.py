@@ -1,4 +1,4 @@
-"""Serial CAN adapters (SLCAN): the lines that they speak, and reading them in bulk."""
+"""Serial CAN adapters (SLCAN): parses and writes their lines, and reads them in bulk."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import serial  # type: ignore[import-untyped]
 
 from runtime.bridge.can.clock import EpochClock, Spread
 from runtime.bridge.can.frames import EXTENDED, CanFrame, Received, SourceLost
-from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, listen_only_error
+from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, make_listen_only_error
 
 LONGEST_LINE: Final = 256
 """Bytes; the longest valid line, 64 data bytes under a 29-bit id with a time stamp, has 142."""
@@ -22,37 +22,37 @@ FD_LENGTHS: Final = (*range(9), 12, 16, 20, 24, 32, 48, 64)
 _STAMP: Final = 4
 """Hex digits of the time stamp that some adapters append: milliseconds of a minute."""
 _BEGIN: Final = (b"t", b"T", b"r", b"R")
-"""They begin a frame and are no hex digits: behind noise they tell where it may go on."""
+"""First letters of frames that are not hex digits: a frame may start there after noise."""
 _HEAD: Final = re.compile(
     rb"(?:[tr]([0-7][0-9a-fA-F]{2})([0-8])|[TR]([01][0-9a-fA-F]{7})([0-8])"
     rb"|[db]([0-7][0-9a-fA-F]{2})([0-9a-fA-F])|[DB]([01][0-9a-fA-F]{7})([0-9a-fA-F]))"
 )
 """Id and length code of a frame: classic or FD, of 11 or 29 bits."""
 _REPLY: Final = re.compile(rb"[zZ]|F[0-9a-fA-F]{2}|[VvN][0-9A-Za-z]{4}")
-"""What an adapter answers: sent, status, version, serial number."""
+"""Replies of an adapter: sent, status, version, serial number."""
 CHUNK: Final = 1 << 16
 AGAIN_S: Final = 2.0
-"""An adapter that says nothing at all is told to open again: many restart when they are opened."""
+"""A silent adapter is opened again after this time: many restart when opened."""
 WRITE_S: Final = 0.3
 GATHER_S: Final = 0.002
-"""Pause between reads while data stream in: fewer, larger reads at no delay that anyone sees."""
+"""Pause between reads while data arrives: fewer, larger reads without visible delay."""
 DENSE: Final = 40_000
-"""Bytes a second, some 2,000 frames: they follow each other so closely that their stamps, spread
-over a longer pause, are as good …"""
+"""Bytes per second, some 2,000 frames: so dense that stamps spread over a longer pause are as
+good …"""
 GATHER_DENSE_S: Final = 0.009
-"""… as this one: a core that wakes up seldom has most of its work in waking up."""
+"""… as over this one, and most of the work of a mostly idle core is waking up."""
 MANY: Final = 2048
-"""Bytes of one read after which the next follows at once."""
+"""After a read of this many bytes the next follows at once."""
 NOTHING: Final = Received(())
 _EMPTY_LINES: Final = b"\r\r\r"
-"""They end whatever line the adapter was in the middle of."""
+"""Ends any partial line in the adapter."""
 
 
 class SlcanParser:
-    """Cuts a stream of bytes into frames; however it is cut into pieces, they are the same.
+    """Splits a stream of bytes into frames, independent of the pieces in which it arrives.
 
-    A classic frame behind noise, or behind the first half of another line, is found all the same.
-    Remote frames and replies of the adapter are passed over.
+    It finds classic frames after noise or after a partial line. Remote frames and replies of the
+    adapter are skipped.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class SlcanParser:
         self._long = False
 
     def feed(self, data: bytes) -> tuple[list[tuple[int, bytes]], int]:
-        """Keys and data of the frames that *data* complete, and how many lines were none."""
+        """Return key and data of the completed frames, and the number of malformed lines."""
         data = data.replace(b"\x07", b"\r").replace(b"\n", b"\r")
         lines = (self._rest + data).split(b"\r")
         rest = lines.pop()
@@ -81,7 +81,7 @@ class SlcanParser:
 
 
 def _read_line(line: bytes, frames: list[tuple[int, bytes]]) -> bool:
-    """Read a frame, or one behind noise; whether the whole line was one."""
+    """Read a frame, or one after noise; returns whether the whole line is a frame."""
     if _read_frame(line, frames):
         return True
     if (begin := max(line.rfind(letter, 1) for letter in _BEGIN)) > 0:
@@ -110,7 +110,7 @@ def _read_frame(line: bytes, frames: list[tuple[int, bytes]]) -> bool:
 
 
 def encode(frame: CanFrame) -> bytes:
-    """The line of a data frame; raises ValueError where no CAN frame has that id or length."""
+    """Encode a data frame as a line; raises ValueError for an invalid id or length."""
     number = frame.key & ~EXTENDED
     wide = frame.key & EXTENDED
     if not 0 <= number < (1 << 29 if wide else 1 << 11):
@@ -125,9 +125,9 @@ def encode(frame: CanFrame) -> bytes:
 
 
 class SlcanSource:
-    """An open serial adapter; raises `SourceLost` where it cannot be opened, ValueError never.
+    """An open serial adapter; raises `SourceLost` if it cannot be opened, never ValueError.
 
-    Stamps are those of the reception. It listens silently unless it must send.
+    Frames carry the time of reception. The adapter listens silently unless it must send.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class SlcanSource:
         self._pause_s = 0.0
         self._openings = 0
         self._read_at = clock.now()
-        self._told_at = monotonic()
+        self._opened_at = monotonic()
         try:
             self._port = serial.Serial(
                 settings.channel,
@@ -155,43 +155,43 @@ class SlcanSource:
                 exclusive=True,
             )
         except (OSError, ValueError) as error:
-            raise SourceLost(_unopened(settings.channel, error)) from error
+            raise SourceLost(_explain_open_failure(settings.channel, error)) from error
         self._poll = _Poll(self._port)
         try:
-            self._tell_to_open()
+            self._send_open()
         except SourceLost:
             self.close()
             raise
 
     def read(self, timeout_s: float) -> Received:
-        """What has come; waits for the first byte at most *timeout_s*."""
+        """Return the frames that have arrived; wait up to *timeout_s* for the first byte."""
         try:
             begin = self._read_at
             if self._pause_s and (early := begin + self._pause_s - self._clock.now()) > 0:
                 time.sleep(min(early, self._pause_s))
             if not self._poll.wait(0):
                 if not self._poll.wait(timeout_s):
-                    self._tell_again()
+                    self._reopen_if_silent()
                     return NOTHING
                 begin = self._clock.now()
             data = self._poll.read()
         except (OSError, serial.SerialException) as error:
-            raise _gone(self._settings.channel) from error
+            raise _make_loss_error(self._settings.channel) from error
         end = self._clock.now()
-        self._pause_s = pause_after(len(data), end - self._read_at)
+        self._pause_s = choose_pause(len(data), end - self._read_at)
         self._read_at = end
         self._heard = True
         parsed, malformed = self._parser.feed(data)
         if not parsed:
             return Received((), malformed=malformed)
-        stamps = self._spread.over(begin, end, len(parsed))
+        stamps = self._spread.spread(begin, end, len(parsed))
         frames = [CanFrame(t, *frame) for t, frame in zip(stamps, parsed, strict=True)]
         return Received(frames, malformed=malformed)
 
     def send(self, frame: CanFrame) -> None:
-        """Put a frame on the bus; raises `SourceLost`, ValueError for what is no frame."""
+        """Send a frame; raises `SourceLost`, or ValueError if the frame is invalid."""
         if self._settings.listen_only:
-            raise listen_only_error()
+            raise make_listen_only_error()
         self._write(encode(frame))
 
     def close(self) -> None:
@@ -202,18 +202,18 @@ class SlcanSource:
         with contextlib.suppress(OSError):
             self._port.close()
 
-    def _tell_again(self) -> None:
-        if not self._heard and self._monotonic() - self._told_at >= AGAIN_S:
-            self._tell_to_open()
+    def _reopen_if_silent(self) -> None:
+        if not self._heard and self._monotonic() - self._opened_at >= AGAIN_S:
+            self._send_open()
 
-    def _tell_to_open(self) -> None:
-        """Commands for the bit rate and the mode.
+    def _send_open(self) -> None:
+        """Send the commands for bit rate and mode.
 
-        Some firmware does not know ``L`` and answers nothing: where the second try brings no
-        answer either, the third sets the silent mode in that firmware's way.
+        Some firmware does not know ``L`` and stays silent: after two attempts without an answer
+        the third sets its own silent mode.
         """
         self._openings += 1
-        self._told_at = self._monotonic()
+        self._opened_at = self._monotonic()
         mode = "L" if self._settings.listen_only else "O"
         if mode == "L" and self._openings > 2 and self._openings % 2:
             mode = "M1\rO"
@@ -224,29 +224,29 @@ class SlcanSource:
         try:
             self._port.write(data)
         except (OSError, serial.SerialException, ValueError) as error:
-            raise _gone(self._settings.channel) from error
+            raise _make_loss_error(self._settings.channel) from error
 
 
-def pause_after(n: int, since_s: float) -> float:
-    """Seconds to let more come after a read of *n* bytes, that long after the one before it."""
+def choose_pause(n: int, since_s: float) -> float:
+    """Return the pause after a read of *n* bytes that took place *since_s* after the previous."""
     if n >= MANY:
         return 0.0
     return GATHER_DENSE_S if n > DENSE * since_s else GATHER_S
 
 
 class _Poll:
-    """Waits for a serial port and takes what it holds."""
+    """Waits for a serial port and reads what it holds."""
 
     def __init__(self, port: serial.Serial) -> None:
         self._port = port
         self._poll = None
-        if hasattr(select, "poll"):  # knows no largest descriptor, unlike pyserial's select
+        if hasattr(select, "poll"):  # without the descriptor limit of pyserial's select
             self._fd = port.fileno()
             self._poll = select.poll()
             self._poll.register(self._fd, select.POLLIN)
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether there is something to read, an error included."""
+        """Wait; returns whether there is something to read, including an error."""
         if self._poll is not None:
             return bool(self._poll.poll(timeout_s * 1000))
         end = time.monotonic() + timeout_s
@@ -257,7 +257,7 @@ class _Poll:
         return True
 
     def read(self) -> bytes:
-        """All that is there; raises OSError where the device is gone."""
+        """Read all available bytes; raises OSError if the device is gone."""
         if self._poll is not None:
             data = os.read(self._fd, CHUNK)
             if not data:
@@ -266,11 +266,11 @@ class _Poll:
         return bytes(self._port.read(self._port.in_waiting))
 
 
-def _gone(channel: str) -> SourceLost:
-    return SourceLost(f"the CAN adapter {channel} is gone: it was unplugged or fails")
+def _make_loss_error(channel: str) -> SourceLost:
+    return SourceLost(f"the CAN adapter {channel} is gone: it was unplugged or has failed")
 
 
-def _unopened(channel: str, error: Exception) -> str:
+def _explain_open_failure(channel: str, error: Exception) -> str:
     code = getattr(error, "errno", None)
     if code == 2:
         return f"there is no serial device {channel}: is the CAN adapter plugged in?"

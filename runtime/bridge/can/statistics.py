@@ -1,4 +1,4 @@
-"""Counts what a bus brings: rates, load, unknown ids."""
+"""Statistics of a bus: rates, load, unknown ids."""
 
 import threading
 import time
@@ -11,31 +11,31 @@ from cantools.database.can import Message
 from runtime.bridge.can.frames import EXTENDED, CanFrame, Received
 
 SPAN_S: Final = 5.0
-"""Rates are those of so many seconds."""
+"""Rates cover this many seconds."""
 SLICE_S: Final = 0.5
 MOST_UNKNOWN: Final = 1024
-"""Unknown ids that are told apart; then those that came least often are forgotten."""
+"""Unknown ids that are counted; beyond this the rarest are forgotten."""
 SHOWN_UNKNOWN: Final = 50
 STUFFING: Final = 1.1
-"""Bits on the wire for each bit of a frame, roughly."""
+"""Approximate bits on the wire per bit of a frame."""
 
 
-class Known(NamedTuple):
-    """A message that is decoded."""
+class KnownMessage(NamedTuple):
+    """A message that can be decoded."""
 
     message: str
     expected_hz: float | None = None
 
 
-def known_messages(
+def describe_messages(
     messages: Mapping[int, Message], rates: Mapping[int, float | None]
-) -> dict[int, Known]:
-    """What is decoded, by id.
+) -> dict[int, KnownMessage]:
+    """Describe the messages that can be decoded, by id.
 
-    *rates* (Hz) are those of the car file; where it says nothing the DBC's cycle time counts.
+    *rates* (Hz) come from the car file; the default is the cycle time of the DBC file.
     """
     return {
-        key: Known(
+        key: KnownMessage(
             message.name,
             rates.get(key) or (1000.0 / message.cycle_time if message.cycle_time else None),
         )
@@ -44,11 +44,11 @@ def known_messages(
 
 
 class IdCount(NamedTuple):
-    """What came under one id."""
+    """The frames of one id."""
 
     key: int
     message: str | None
-    """None: no message of that id is known."""
+    """None for an unknown id."""
     frames: int
     hz: float
     expected_hz: float | None
@@ -57,12 +57,12 @@ class IdCount(NamedTuple):
 
     @property
     def can_id(self) -> str:
-        """In hexadecimal with prefix: three digits, eight for 29 bits."""
-        return id_text(self.key)
+        """Hexadecimal with prefix: three digits, eight for 29 bits."""
+        return format_id(self.key)
 
 
 class BusCounts(NamedTuple):
-    """The state of the counters at one moment."""
+    """A snapshot of the counters."""
 
     frames_total: int
     frames_unknown: int
@@ -72,16 +72,16 @@ class BusCounts(NamedTuple):
     bus_load_pct: float | None
     last_frame_age_s: float | None
     ids: tuple[IdCount, ...]
-    """Those that are decoded, by id."""
+    """Decoded ids, sorted."""
     unknown_ids: tuple[IdCount, ...]
-    """The fifty that came most often."""
+    """The fifty most frequent unknown ids."""
 
 
 NO_COUNTS: Final = BusCounts(0, 0, 0, 0, 0.0, None, None, (), ())
 
 
 class _Slice(NamedTuple):
-    """Totals at the moment from which they counted."""
+    """Totals at one time."""
 
     at: float
     frames: int
@@ -90,15 +90,15 @@ class _Slice(NamedTuple):
 
 
 class BusStatistics:
-    """Counts frames in one thread, for any thread to look at."""
+    """Counts frames in one thread; any thread may read."""
 
     def __init__(
         self,
-        known: Mapping[int, Known],
+        messages: Mapping[int, KnownMessage],
         bitrate: int,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._known = known
+        self._messages = messages
         self._bitrate = bitrate
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -111,10 +111,10 @@ class BusStatistics:
         self._slices = deque([_Slice(self._changed, 0, 0, {})])
 
     def add(self, received: Received) -> None:
-        """Count what one read brought."""
+        """Count the result of one read."""
         with self._lock:
             now = self._monotonic()
-            self._slice(now)
+            self._update_slices(now)
             self._errors += received.errors
             self._malformed += received.malformed
             if received.frames:
@@ -128,12 +128,12 @@ class BusStatistics:
         return None if last is None else max(self._monotonic() - last, 0.0)
 
     def snapshot(self) -> BusCounts:
-        """What was counted until now."""
+        """Return the counts until now."""
         with self._lock:
             now = self._monotonic()
-            self._slice(now)
+            self._update_slices(now)
             before = self._slices[0]
-            rows = [self._row(key, before, now) for key in self._counts]
+            rows = [self._count_id(key, before, now) for key in self._counts]
             unknown = [row for row in rows if row.message is None]
             unknown.sort(key=lambda row: (-row.frames, row.key))
             return BusCounts(
@@ -148,21 +148,21 @@ class BusStatistics:
                 unknown_ids=tuple(unknown[:SHOWN_UNKNOWN]),
             )
 
-    def _row(self, key: int, before: _Slice, now: float) -> IdCount:
-        message, expected = self._known.get(key) or (None, None)
+    def _count_id(self, key: int, before: _Slice, now: float) -> IdCount:
+        message, expected = self._messages.get(key) or (None, None)
         frames = self._counts[key]
-        # An id that was forgotten and came back counts less than before.
+        # A forgotten id that returns counts less than before.
         new = max(frames - before.ids.get(key, 0), 0)
         age = max(now - self._seen[key], 0.0)
         return IdCount(key, message, frames, new / SPAN_S, expected, age)
 
     def _add(self, frames: Iterable[CanFrame], now: float) -> None:
-        known, counts, seen = self._known, self._counts, self._seen
+        messages, counts, seen = self._messages, self._counts, self._seen
         total = bits = unknown = 0
         for _, key, data in frames:
             total += 1
             bits += (67 if key & EXTENDED else 47) + 8 * len(data)
-            if key not in known:
+            if key not in messages:
                 unknown += 1
                 self._unknown_ids += key not in counts
             counts[key] += 1
@@ -176,15 +176,15 @@ class BusStatistics:
     def _forget(self) -> None:
         """Forget the rarer half of the unknown ids."""
         unknown = sorted(
-            (key for key in self._counts if key not in self._known),
+            (key for key in self._counts if key not in self._messages),
             key=lambda key: (self._counts[key], self._seen[key]),
         )
         for key in unknown[: len(unknown) - MOST_UNKNOWN // 2]:
             del self._counts[key], self._seen[key]
         self._unknown_ids = min(len(unknown), MOST_UNKNOWN // 2)
 
-    def _slice(self, now: float) -> None:
-        """Keep the totals of every half second of the span."""
+    def _update_slices(self, now: float) -> None:
+        """Keep the totals of every half second in the span."""
         slices = self._slices
         if self._changed > slices[-1].at and now - slices[-1].at >= SLICE_S:
             totals = self._total, self._bits, dict(self._counts)
@@ -193,6 +193,6 @@ class BusStatistics:
             slices.popleft()
 
 
-def id_text(key: int) -> str:
-    """An id as users know it."""
+def format_id(key: int) -> str:
+    """Format an id as users know it."""
     return f"0x{key & ~EXTENDED:0{8 if key & EXTENDED else 3}x}"

@@ -33,8 +33,13 @@ from runtime.bridge.formats.detection import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.options import BusChoice, Options
 from runtime.bridge.formats.readers.parquet import ARCHIVE_FILES
 from runtime.bridge.formats.safe_open import open_inside
-from runtime.bridge.formats.saved_mappings import keep_map, kept_mappings, maps_file, read_maps
-from runtime.bridge.formats.session_naming import car_file_name
+from runtime.bridge.formats.saved_mappings import (
+    locate_maps,
+    read_maps,
+    read_plain_mappings,
+    save_map,
+)
+from runtime.bridge.formats.session_naming import find_car_file_name
 from runtime.bridge.session.recording import Mapped, Recording
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
@@ -185,7 +190,7 @@ def _parse_mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
 
 
 def _list_maps(settings: BridgeSettings) -> int:
-    for logger, kept in read_maps(maps_file(settings.database)).items():
+    for logger, kept in read_maps(locate_maps(settings.database)).items():
         texts = ", ".join(f"{signal}={channel}" for signal, channel in kept.mapping.items())
         write_line(f"{logger}: {texts} ({kept.file}, {kept.given_at})")
     return 0
@@ -367,7 +372,7 @@ class _Files:
         settings: BridgeSettings,
         mapping: dict[str, str] | None,
     ) -> None:
-        car = car_file_name(settings.cars_dir, chosen.car)
+        car = find_car_file_name(settings.cars_dir, chosen.car)
         self._bus = BusChoice(
             settings.data_dir,
             tuple(chosen.dbc or settings.can_dbc),
@@ -377,11 +382,11 @@ class _Files:
             car_anywhere=True,
         )
         self._mapping = mapping
-        self._maps = maps_file(settings.database)
+        self._maps = locate_maps(settings.database)
 
     def forget(self, file: Path) -> None:
         """Forget the mapping kept for the logger of a file that is already imported."""
-        keep_map(self._maps, self.read(file).logger, {}, file.name)
+        save_map(self._maps, self.read(file).logger, {}, file.name)
 
     def read(self, file: Path) -> Recording:
         """Read a file. Raises `CannotMake` and `ApiError`."""
@@ -404,7 +409,7 @@ class _Files:
                 disable=None,  # without a terminal
             ) as shown,
         ):
-            kept = kept_mappings(self._maps)
+            kept = read_plain_mappings(self._maps)
             options = Options(bus=self._bus, mapping=self._mapping, kept=kept)
             recording = read_recording(shown, file.name, options)
         if recording.created is not None or recording.facts.get("time_base") == "utc":

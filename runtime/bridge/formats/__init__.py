@@ -1,1 +1,1 @@
-"""Importing of recordings: files opened safely, and the reader that fits each."""
+"""Reads recorded files of many formats into recordings."""

@@ -1,4 +1,4 @@
-"""Reads pieces of binary files, none of them larger than the file itself."""
+"""Reads pieces of binary files, never more than the file holds."""
 
 from typing import Any, BinaryIO
 
@@ -9,34 +9,34 @@ from runtime.bridge.session.recording import Numbers
 
 
 class Pieces:
-    """A seekable file, read by place and length."""
+    """A seekable file, read by position and length."""
 
     def __init__(self, stream: BinaryIO, largest: int) -> None:
         """Raises `UnreadableRecording` for a file of more than *largest* bytes."""
         self._stream = stream
         self.size = stream.seek(0, 2)
         self.taken = 0
-        """Bytes that were read in all."""
+        """Bytes read in total."""
         if self.size > largest:
             raise UnreadableRecording(f"the file is larger than {largest // 2**20} MiB")
 
-    def available(self, begin: int, length: int) -> int:
-        """So many of these bytes does the file have."""
+    def count_available(self, begin: int, length: int) -> int:
+        """Return how many of these bytes the file has."""
         return max(0, min(length, self.size - begin)) if begin >= 0 else 0
 
     def read(self, begin: int, length: int) -> bytes:
-        """These bytes. Raises `UnreadableRecording` where the file does not have them."""
-        if min(begin, length) < 0 or self.available(begin, length) < length:
+        """Read these bytes. Raises `UnreadableRecording` if the file lacks them."""
+        if min(begin, length) < 0 or self.count_available(begin, length) < length:
             raise UnreadableRecording("the file is cut off or damaged")
         self.taken += length
-        if self.taken > 4 * self.size + 65_536:  # places that overlap are read again and again
+        if self.taken > 4 * self.size + 65_536:  # overlapping parts
             raise UnreadableRecording("the file is damaged: its parts overlap")
         self._stream.seek(begin)
         return self._stream.read(length)
 
 
-def text_of(raw: bytes) -> str:
-    """A text that ends at the first zero, of bytes in UTF-8 or an older encoding."""
+def decode_text(raw: bytes) -> str:
+    """Decode a text up to the first zero, from UTF-8 or Windows-1252."""
     raw = raw.partition(b"\0")[0]
     try:
         text = raw.decode("utf-8")
@@ -45,7 +45,7 @@ def text_of(raw: bytes) -> str:
     return "".join(filter(str.isprintable, text)).strip()
 
 
-def as_numbers(raw: np.ndarray[Any, Any]) -> Numbers:
-    """The same in double precision; a NaN of a kind that no program writes is one, too."""
+def to_numbers(raw: np.ndarray[Any, Any]) -> Numbers:
+    """Convert to double precision with ordinary NaNs."""
     with np.errstate(invalid="ignore"):
-        return raw.astype(np.float64) + 0.0  # a sum is never of such a kind
+        return raw.astype(np.float64) + 0.0  # the sum turns signalling NaNs into quiet ones

@@ -1,4 +1,4 @@
-"""Turns CAN logs into recordings: frames at even times, every further signal as samples."""
+"""Builds recordings from CAN logs: frames at even times, all other signals as samples."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -12,18 +12,18 @@ from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages, parse_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.frame_columns import GPS_DISTANCE, StampClock, even_times, spread_equal
+from runtime.bridge.can.frame_columns import GPS_DISTANCE, StampClock, list_even_times, spread_equal
 from runtime.bridge.can.frames import Batch
 from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.formats.column_mapping import (
-    doubts_of,
+    describe_matches,
     find_channels,
-    logger_of,
-    tell_matches,
+    identify_logger,
+    warn_of_matches,
 )
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.options import BusChoice, BusNotFound, Options, UnreadableRecording
-from runtime.bridge.formats.recording_builder import frames_at
+from runtime.bridge.formats.recording_builder import build_frames
 from runtime.bridge.session.channels import (
     BUS_STATED,
     SIGNALS,
@@ -33,55 +33,49 @@ from runtime.bridge.session.channels import (
     choose_own_names,
     describe,
 )
-from runtime.bridge.session.recording import (
-    WIDE,
-    Numbers,
-    ReadWarning,
-    Recording,
-    Samples,
-)
+from runtime.bridge.session.recording import WIDE, Numbers, ReadWarning, Recording, Samples
 
 CHUNK: Final = 65_536
-"""Frames that are decoded at once: fewer cost more each, more do not fit the processor's cache."""
+"""Frames decoded at once: fewer cost more each, more do not fit the processor's cache."""
 BLOCK: Final = 2_097_152
 LONGEST_LINE: Final = 4096
 STEP_S: Final = 0.1
 MOST_CHANNELS: Final = 64
 MOST_SAMPLES: Final = 100_000_000
-"""Further ones do not fit the memory of the machines that the bridge is made for."""
+"""More would not fit the memory of the machines that the bridge is made for."""
 UNIX: Final = 1e8
-"""Seconds; a log that begins earlier does not count from 1970."""
+"""Seconds; a log that begins before this does not count from 1970."""
 OTHER: Final = "other"
 _SHOWN: Final = 12
 
 
 @dataclass
 class Tally:
-    """What a reader met."""
+    """Counts and facts that a reader collects."""
 
     channel: str | None = None
-    """The channel whose frames are taken, as the log names it; None: all."""
+    """The channel to read, as the log names it; None: all."""
     malformed: int = 0
-    """Lines or objects that are no frame."""
+    """Lines or objects that are not frames."""
     errors: int = 0
     """Error frames of the bus."""
     remote: int = 0
     """Remote frames, which carry no data."""
     others: int = 0
-    """Frames of channels that were not asked for."""
+    """Frames of channels that were not selected."""
     channels: Counter[str] = field(default_factory=Counter)
     """Data frames by the channel's name in the log."""
     created: float | None = None
-    """Unix seconds at which the log was begun, where it says so."""
+    """Unix seconds of the start, if the log states it."""
     notes: dict[str, str] = field(default_factory=dict)
-    """What was decided while reading."""
+    """Decisions made while reading."""
     doubts: list[tuple[str, str]] = field(default_factory=list)
-    """Code and sentence of what else is odd."""
+    """Code and sentence of each further warning."""
 
-    def takes(self, name: str, frames: int) -> bool:
-        """Count frames of a channel, and say whether they are wanted."""
-        known = name in self.channels or len(self.channels) < MOST_CHANNELS
-        self.channels[name if known else OTHER] += frames
+    def count_and_select(self, name: str, frames: int) -> bool:
+        """Count frames of a channel and return whether the channel is selected."""
+        is_counted = name in self.channels or len(self.channels) < MOST_CHANNELS
+        self.channels[name if is_counted else OTHER] += frames
         if self.channel in (None, name):
             return True
         self.others += frames
@@ -89,24 +83,24 @@ class Tally:
 
 
 ReadFrames: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Batch]]
-"""Gives the frames of a log in blocks; raises `UnreadableRecording` for what is no such log."""
+"""Yields the frames of a log in blocks; raises `UnreadableRecording` for other files."""
 
 
 def read_can_log(
     stream: BinaryIO, options: Options, *, form: str, read_frames: ReadFrames
 ) -> Recording:
-    """Read a whole log of the format *form*. Raises `UnreadableRecording`, `BusNotFound`."""
+    """Read a log of the format *form*. Raises `UnreadableRecording`, `BusNotFound`."""
     if options.bus is None:
         raise BusNotFound("a CAN log needs a DBC file to be read with", "dbc")
     tally = Tally(options.bus.channel)
-    log = _Log(load_bus(options.bus), options)
+    log = _LogCollector(load_bus(options.bus), options)
     for batch in read_frames(stream, tally):
         log.feed(batch)
-    return log.recording(tally, form)
+    return log.build_recording(tally, form)
 
 
-def line_blocks(stream: BinaryIO, tally: Tally) -> Iterator[bytes]:
-    """The rest of a file in pieces of whole lines; a line that is too long is counted as none."""
+def read_line_blocks(stream: BinaryIO, tally: Tally) -> Iterator[bytes]:
+    """Yield the rest of a file in blocks of whole lines; lines that are too long are malformed."""
     while block := stream.read(BLOCK):
         if not block.endswith(b"\n"):
             rest = stream.readline(LONGEST_LINE)
@@ -120,8 +114,8 @@ def line_blocks(stream: BinaryIO, tally: Tally) -> Iterator[bytes]:
             yield block
 
 
-class _Log:
-    """Takes the batches of a log in and gives the recording at its end."""
+class _LogCollector:
+    """Collects the batches of a log and builds the recording at its end."""
 
     def __init__(self, bus: Wiring, options: Options) -> None:
         self._bus = bus
@@ -155,26 +149,26 @@ class _Log:
             text = f"the log holds more than {MOST_SAMPLES} values; cut it into parts"
             raise UnreadableRecording(text)
         if heard.any():
-            self._heard.append(_coarse(t[heard]))
+            self._heard.append(_thin_out(t[heard]))
 
-    def recording(self, tally: Tally, form: str) -> Recording:
-        """All of the log; raises `UnreadableRecording` without frames, `BusNotFound` where none
+    def build_recording(self, tally: Tally, form: str) -> Recording:
+        """Build the recording; raises `UnreadableRecording` without frames, `BusNotFound` if none
         could be decoded."""
         if not self._frames:
-            raise UnreadableRecording(_nothing(tally))
+            raise UnreadableRecording(_explain_no_frames(tally))
         if not self._heard:
             raise BusNotFound(
                 f"none of the {len(self._decoder.unknown)} ids of the log is known to "
                 f"{', '.join(self._bus.dbc_files)}; give the DBC file of its bus with the log",
                 "dbc",
             )
-        joined = self._joined()
+        joined = self._join_pieces()
         unmatched = self._bus.car is not None and not self._rules.matched
         absolute = self._first > UNIX  # else the log does not count from 1970
         helpers = dict(joined)
-        facts = self._facts(tally, form) | {"time_base": "utc" if absolute else "zero"}
-        doubts = self._doubts(tally, unmatched=unmatched)
-        matches = self._matches(joined)
+        facts = self._collect_facts(tally, form) | {"time_base": "utc" if absolute else "zero"}
+        doubts = self._collect_doubts(tally, unmatched=unmatched)
+        matches = self._match_channels(joined)
         for signal, match in matches.items():
             if match.channel:
                 helpers[signal] = match.convert(joined[match.channel])
@@ -183,9 +177,10 @@ class _Log:
         joined |= {
             name: helpers[name] for name in TALL_TABLE if name in matches and name in helpers
         }
-        doubts += doubts_of(matches)
+        doubts += warn_of_matches(matches)
         helpers.pop("distance_m", None)
-        frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
+        heard = np.unique(np.concatenate(self._heard))
+        frames = build_frames(list_even_times(heard, STEP_S), helpers)
         if self._bus.car is None or unmatched:
             correction = correct_frames(frames)
             frames = correction.frames
@@ -203,16 +198,16 @@ class _Log:
             doubts=tuple(doubts),
             facts=facts,
             unmapped=tuple(sorted(name for name in signals if name in self._decoder.units)),
-            mapping=tell_matches(matches),
+            mapping=describe_matches(matches),
             logger=self._logger,
         )
 
     @property
     def _logger(self) -> str:
-        return logger_of("can", self._decoder.units)
+        return identify_logger("can", self._decoder.units)
 
-    def _matches(self, joined: Mapping[str, Samples]) -> dict[str, Match]:
-        """The channel of each signal; what goes out under the name of one is that one."""
+    def _match_channels(self, joined: Mapping[str, Samples]) -> dict[str, Match]:
+        """Match channels to signals; rules that emit the name of a signal fill that signal."""
         made = self._bus.car.plan.names if self._bus.car else frozenset()
         ends = [t for samples in joined.values() for t in (samples.t[0], samples.t[-1])]
         whole = max(ends) - min(ends)
@@ -230,21 +225,21 @@ class _Log:
             own=choose_own_names(joined, made),
         )
 
-    def _joined(self) -> dict[str, Samples]:
-        """All samples by name; signals of the same frames share their times."""
+    def _join_pieces(self) -> dict[str, Samples]:
+        """Join the samples of each signal; signals of the same frames share their times."""
         times: dict[tuple[int, ...], Numbers] = {}
         joined = {}
         for name, pieces in self._pieces.items():
-            known = tuple(id(piece.t) for piece in pieces)
-            if known not in times:
-                times[known] = spread_equal(np.concatenate([piece.t for piece in pieces]))
+            key = tuple(id(piece.t) for piece in pieces)
+            if key not in times:
+                times[key] = spread_equal(np.concatenate([piece.t for piece in pieces]))
             value = np.concatenate([piece.value for piece in pieces])
-            joined[name] = Samples(times[known], value)
+            joined[name] = Samples(times[key], value)
             pieces.clear()
         self._pieces.clear()
         return joined
 
-    def _facts(self, tally: Tally, form: str) -> dict[str, str]:
+    def _collect_facts(self, tally: Tally, form: str) -> dict[str, str]:
         return {
             "format": form,
             "frames": str(self._frames),
@@ -256,13 +251,13 @@ class _Log:
             **tally.notes,
         }
 
-    def _doubts(self, tally: Tally, *, unmatched: bool) -> list[ReadWarning]:
+    def _collect_doubts(self, tally: Tally, *, unmatched: bool) -> list[ReadWarning]:
         decoder = self._decoder
         worst = [f"0x{key & 0x1FFF_FFFF:x}" for key, _ in decoder.unknown.most_common(_SHOWN)]
-        unknown = f"frames of ids that the DBC does not know, most of them {', '.join(worst)}"
+        unknown = f"frames of ids that the DBC does not define, mostly {', '.join(worst)}"
         taken = [name for name in tally.channels if tally.channels[name]]
         several = not tally.others and len(taken) > 1
-        told = [
+        counts = [
             ("malformed", "lines or objects that are not frames are left out", tally.malformed),
             ("error_frames", "error frames of the bus", tally.errors),
             ("remote_frames", "remote frames carry no data", tally.remote),
@@ -270,7 +265,7 @@ class _Log:
             ("frames_truncated", "frames shorter than their message", decoder.truncated),
             (
                 "unknown_multiplexer",
-                "frames with a multiplexer that the DBC does not know",
+                "frames with a multiplexer that the DBC does not define",
                 decoder.unknown_multiplexer,
             ),
             (
@@ -278,34 +273,34 @@ class _Log:
                 "values that are not finite numbers are left out",
                 self._rules.undefined.total(),
             ),
-            ("clock_set_back", "the clock went back; time goes on from there", self._clock.rewinds),
-            ("time_not_increasing", "stamps before an earlier one", self._clock.late),
-            ("other_channels", "frames of channels not asked for", tally.others),
-            ("channels_mixed", "several channels are taken as one bus", int(several)),
+            ("clock_set_back", "the clock was set back; time goes on", self._clock.rewinds),
+            ("time_not_increasing", "stamps that go backwards", self._clock.late),
+            ("other_channels", "frames of channels that were not selected", tally.others),
+            ("channels_mixed", "several channels are read as one bus", int(several)),
             ("car_unused", "no signal of the log has a rule in the car file", int(unmatched)),
         ]
-        doubts = [ReadWarning(code, detail, times) for code, detail, times in told if times]
+        doubts = [ReadWarning(code, detail, count) for code, detail, count in counts if count]
         return [*doubts, *(ReadWarning(code, detail) for code, detail in tally.doubts)]
 
 
-def _nothing(tally: Tally) -> str:
+def _explain_no_frames(tally: Tally) -> str:
     if tally.others:
         names = ", ".join(sorted(tally.channels)[:_SHOWN])
         return f"the log has no frame of that channel; it has {names}"
-    return f"the log has no frame of a bus; what else it has: {tally.malformed} that are none"
+    return f"the log has no CAN frames, only {tally.malformed} malformed lines or objects"
 
 
-def _coarse(t: Numbers) -> Numbers:
-    """Of times (rising) the first and last in each few milliseconds: what even times need."""
+def _thin_out(t: Numbers) -> Numbers:
+    """Keep the first and last of rising times in every 5 ms, which is enough for even times."""
     slot = np.floor(t * 200.0)
     change = np.diff(slot) != 0
     return t[np.concatenate(([True], change)) | np.concatenate((change, [True]))]
 
 
 def load_bus(choice: BusChoice) -> Wiring:
-    """Read the files of a choice; may take a second. Raises `BusNotFound`."""
+    """Load the chosen files; may take a second. Raises `BusNotFound`."""
     folder = choice.data_dir / "dbc"
-    paths = [_dbc(folder, name, choice) for name in choice.dbc]
+    paths = [_find_dbc(folder, name, choice) for name in choice.dbc]
     if not (choice.dbc or choice.sent):
         paths = sorted(folder.glob("*.dbc"))
     if not (paths or choice.sent):
@@ -326,11 +321,11 @@ def load_bus(choice: BusChoice) -> Wiring:
     return Wiring(merge_messages(packs), car, tuple(pack.name for pack in packs))
 
 
-def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:
+def _find_dbc(folder: Path, name: str, choice: BusChoice) -> Path:
     if "/" not in name and "\\" not in name:
-        for known in (folder / f"{name}.dbc", folder / name):
-            if known.suffix == ".dbc" and known.is_file():
-                return known
+        for path in (folder / f"{name}.dbc", folder / name):
+            if path.suffix == ".dbc" and path.is_file():
+                return path
     if not choice.dbc_anywhere:
         _check_inside(choice.data_dir, name, "dbc", (".dbc",))
     path = Path(name)
@@ -340,7 +335,7 @@ def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:
 
 
 def _check_inside(data_dir: Path, name: str, param: str, suffixes: tuple[str, ...]) -> None:
-    """Refuse a path that leads out of the data folder, whether or not there is a file."""
+    """Refuse a path that leads out of the data folder, whether or not the file exists."""
     if not name.endswith(suffixes) or ("/" not in name and "\\" not in name):
         return
     try:

@@ -1,4 +1,4 @@
-"""Columns of files: what they are called, which signals they are, and which values are none."""
+"""Maps the columns of a file to signals and removes values that stand for no reading."""
 
 import hashlib
 import re
@@ -31,7 +31,7 @@ from runtime.bridge.session.units import KMH
 
 TIME: Final = ("time", "utc_time", "utc", "timestamp")
 VIDEO_FILE: Final = ("avifileindex", "avi_file_index")
-NO_NUMBERS: Final = (  # the first words of a name, and the number that stands for no reading
+NO_READINGS: Final = (  # first words of a name, and its number for no reading
     ("gear", 255.0),
     ("clutch", 255.0),
     ("afr", 500.0),
@@ -40,32 +40,32 @@ NO_NUMBERS: Final = (  # the first words of a name, and the number that stands f
 )
 LARGEST_STEERING_DEG: Final = 500.0
 MAPPED_ALWAYS: Final = tuple(name for name in WIDE_TABLE if name not in ("combo_g", "distance_m"))
-"""An import tells of these signals where no channel was found, too."""
+"""Signals that the mapping of an import lists even without a channel."""
 PLACES: Final = ("lat", "lon")
 RENAMED: Final = frozenset(
     "coolant_temp_c oil_temp_c oil_press_bar fuel_level_pct battery_v brake_position_pct "
     "heading_deg altitude_m satellites vert_vel_ms avitime_ms".split()
 )
-"""Signals whose column has no other name any more; what is another signal keeps its own as well."""
+"""Signals that replace their column; the columns of all others are kept by name as well."""
 
 
 class Column(NamedTuple):
-    """A column as the file has it."""
+    """A column of a file."""
 
     name: str
     values: Numbers
     unit: str = ""
     described: str = ""
-    """What the head says about it, often with a unit."""
+    """Its description in the head, often with a unit."""
 
     @property
     def key(self) -> str:
-        """The name in the form in which names are compared."""
+        """The name in the form for comparisons."""
         return normalise_name(self.name)
 
 
-def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, later ones of a kind with a suffix ``_2``, ``_3`` …; case does not tell apart."""
+def make_unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Append ``_2``, ``_3`` … to repeated names; case is ignored."""
     taken = {name.casefold() for name in names}
     seen: Counter[str] = Counter()
     unique: list[str] = []
@@ -82,9 +82,9 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def align_texts(lines: Sequence[str], count: int) -> tuple[str, ...]:
-    """One text a column from a section; shorter sections belong to the last columns.
+    """Return one text per column from a section; short sections belong to the last columns.
 
-    Blank lines in the middle count; a section of one line holds one word a column.
+    Blank lines in the middle count; a section of one line holds one word per column.
     """
     texts = [line.strip() for line in lines]
     while texts and not texts[-1]:
@@ -95,16 +95,16 @@ def align_texts(lines: Sequence[str], count: int) -> tuple[str, ...]:
     return ("",) * (count - len(texts)) + tuple(texts)
 
 
-def first_of(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column with the earliest of these names."""
+def find_column(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+    """Return the column with the first of these names that exists."""
     by_key: dict[str, Column] = {}
     for column in columns:
         by_key.setdefault(column.key, column)
     return next((by_key[key] for name in names if (key := normalise_name(name)) in by_key), None)
 
 
-def logger_of(form: str, names: Iterable[str]) -> str:
-    """What files of one logger have in common: the format, and the names of their channels."""
+def identify_logger(form: str, names: Iterable[str]) -> str:
+    """Return an id that files of one logger share, from their format and channel names."""
     text = "\n".join((form, *sorted(set(names))))
     return f"{form}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
@@ -117,19 +117,17 @@ def find_channels(
     stated: Stated = (),
     own: Mapping[str, Choice] | None = None,
 ) -> dict[str, Match]:
-    """The channel of each signal, as a person said, else *own*, else by the table.
+    """Match a channel to each signal: chosen by a person, else by *own*, else by its name.
 
-    What was kept counts as far as the file has the channels: not every log has every message.
-    A distance of the source counts only where it has no positions, or where a person said so.
-    Raises `BadChannelMap` for a mapping that does not fit the file.
+    Saved choices apply if the file has their channels: not every log has every message. A logged
+    distance is used only without positions, or if a person chose it. Raises `BadChannelMap` for a
+    mapping that does not fit the file.
     """
-    kept = {signal: Choice(text, KEPT) for signal, text in options.kept.get(logger, {}).items()}
-    kept = {name: choice for name, choice in kept.items() if can_choose(channels, name, choice)}
-    given = options.mapping
-    choices = {
-        **(own or {}),
-        **(kept if given is None else {name: Choice(text) for name, text in given.items()}),
-    }
+    saved = {signal: Choice(text, KEPT) for signal, text in options.kept.get(logger, {}).items()}
+    saved = {name: choice for name, choice in saved.items() if can_choose(channels, name, choice)}
+    if options.mapping is not None:
+        saved = {name: Choice(text) for name, text in options.mapping.items()}
+    choices = {**(own or {}), **saved}
     try:
         matches = match_channels(channels, choices, stated)
     except BadMapping as problem:
@@ -140,15 +138,15 @@ def find_channels(
     return matches
 
 
-def tell_matches(matches: Mapping[str, Match]) -> dict[str, Mapped]:
-    """Which channel each signal was taken from, for whoever imports the file."""
+def describe_matches(matches: Mapping[str, Match]) -> dict[str, Mapped]:
+    """Return the channel of each signal, for the answer to an import."""
     nothing = {name: Mapped(None, "", assumed=False, why="none") for name in MAPPED_ALWAYS}
-    told = {signal: match.report() for signal, match in matches.items()}
-    return {name: {**nothing, **told}[name] for name in SIGNALS if name in {**nothing, **told}}
+    mapping = {**nothing, **{signal: match.report() for signal, match in matches.items()}}
+    return {name: mapping[name] for name in SIGNALS if name in mapping}
 
 
-def doubts_of(matches: Mapping[str, Match]) -> list[ReadWarning]:
-    """Warnings of what was assumed, and of channels that never change and fill no column."""
+def warn_of_matches(matches: Mapping[str, Match]) -> list[ReadWarning]:
+    """Warn about assumed units, and about constant channels that fill no column."""
     doubts = []
     for signal, match in matches.items():
         if match.assumed and match.unit == FRACTION:
@@ -167,35 +165,35 @@ def doubts_of(matches: Mapping[str, Match]) -> list[ReadWarning]:
     return doubts
 
 
-class Sorted(NamedTuple):
-    """Columns where they belong."""
+class MappedColumns(NamedTuple):
+    """The columns of a file by signal."""
 
     wide: Mapping[str, Numbers]
     """Latitude and longitude as the file writes them."""
     tall: Mapping[str, Numbers]
     unmapped: tuple[str, ...]
-    """The names of *tall* that are the file's own."""
+    """Names in *tall* that come from the file."""
     doubts: tuple[ReadWarning, ...]
     mapping: Mapping[str, Mapped]
     logger: str
 
 
-def sort_columns(
+def map_columns(
     columns: Sequence[Column],
     t: Numbers,
     form: str,
     options: Options,
     own: Mapping[str, Choice] | None = None,
-) -> Sorted:
-    """Map columns to signals, converted and without the numbers that stand for no reading.
+) -> MappedColumns:
+    """Map columns to signals, convert them and remove numbers that stand for no reading.
 
     *t* is finite; see `find_channels` for *own*.
     """
-    logger = logger_of(form, (column.name for column in columns))
+    logger = identify_logger(form, (column.name for column in columns))
     channels = [_describe(column, t) for column in columns]
     matches = find_channels(channels, logger, options, own=own)
     by_name = {column.name: column for column in columns}
-    doubts = doubts_of(matches)
+    doubts = warn_of_matches(matches)
     wide: dict[str, Numbers] = {}
     tall: dict[str, Numbers] = {}
     for signal, match in matches.items():
@@ -203,8 +201,8 @@ def sort_columns(
             continue
         values = by_name[match.channel].values
         if signal not in PLACES:
-            values = _converted(values, match, doubts)
-            values = _without_sentinels(signal, values, match.channel, doubts)
+            values = _convert(values, match, doubts)
+            values = _remove_sentinels(signal, values, match.channel, doubts)
         (wide if signal in WIDE_TABLE else tall)[signal] = values
     kept: list[str] = []
     taken = {*WIDE, *RENAMED, *tall}
@@ -223,8 +221,8 @@ def sort_columns(
         kept[-1] = name
         taken.add(name.casefold())
         twice = [] if signal else doubts
-        tall[name] = _without_sentinels(column.name, column.values, column.name, twice)
-    return Sorted(wide, tall, tuple(kept), tuple(doubts), tell_matches(matches), logger)
+        tall[name] = _remove_sentinels(column.name, column.values, column.name, twice)
+    return MappedColumns(wide, tall, tuple(kept), tuple(doubts), describe_matches(matches), logger)
 
 
 def _describe(column: Column, t: Numbers) -> Channel:
@@ -234,29 +232,29 @@ def _describe(column: Column, t: Numbers) -> Channel:
     return Channel(column.name, column.unit, column.described, values)
 
 
-def _converted(values: Numbers, match: Match, doubts: list[ReadWarning]) -> Numbers:
+def _convert(values: Numbers, match: Match, doubts: list[ReadWarning]) -> Numbers:
     values = match.scale(values)
     if match.signal == "speed_ms":
         below, above = values < 0.0, values > FASTEST_MS
         if below.any():
             doubts.append(
-                ReadWarning("speed_negative", "speeds below zero are null", int(below.sum()))
+                ReadWarning("speed_negative", "speeds below zero become null", int(below.sum()))
             )
         if above.any():
-            text = f"speeds above {FASTEST_MS * KMH:.0f} km/h, which no car can have, are null"
+            text = f"speeds above {FASTEST_MS * KMH:.0f} km/h are impossible and become null"
             doubts.append(ReadWarning("speed_impossible", text, int(above.sum())))
         if below.any() or above.any():
             return np.where(below | above, np.nan, values)
     return values
 
 
-def _without_sentinels(word: str, values: Numbers, name: str, doubts: list[ReadWarning]) -> Numbers:
-    """*word* is the signal, or the column's own name."""
+def _remove_sentinels(word: str, values: Numbers, name: str, doubts: list[ReadWarning]) -> Numbers:
+    """Replace sentinel numbers by NaN; *word* is the signal or the column's own name."""
     words = "_".join(re.findall(r"[^\W_]+", word.casefold())) + "_"
     if words.startswith(("steering_angle_", "steering_deg_")):
         bad = np.abs(values) > LARGEST_STEERING_DEG
     else:
-        numbers = [number for begin, number in NO_NUMBERS if words.startswith(f"{begin}_")]
+        numbers = [number for begin, number in NO_READINGS if words.startswith(f"{begin}_")]
         bad = np.isin(values, numbers) if numbers else np.zeros(0, bool)
     if not bad.any():
         return values

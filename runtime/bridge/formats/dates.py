@@ -1,4 +1,4 @@
-"""Reads dates and times of day as people and programs write them."""
+"""Parses dates and times of day as people and programs write them."""
 
 import functools
 import re
@@ -15,32 +15,32 @@ _MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]*"
 _DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})[ \-.]+{_MONTH}[ \-.,]+(\d{{2,4}})\b", re.I)
 _MONTH_DAY: Final = re.compile(rf"\b{_MONTH} +(\d{{1,2}})\b.*?\b(\d{{4}})\b", re.I)
 LONGEST: Final = 64
-"""A longer text is no moment."""
+"""Longer texts are not parsed."""
 LONGEST_DAY_S: Final = 2 * 86_400.0
-"""Beside a date a time of more is none; one of a zone may lie in the next day."""
+"""Limit on the time next to a date; a time with a zone may lie in the next day."""
 
 
 class Moment(NamedTuple):
     """A date, a time of day or length of time, or both."""
 
     day: float | None
-    """Unix seconds of its midnight; None: no date."""
+    """Unix seconds of its midnight; None without a date."""
     seconds: float | None
-    """Since midnight, or since whatever the clock counts from; of a zone: in UTC."""
+    """Since midnight or the start of the clock; converted to UTC if a zone is given."""
 
     @property
     def unix(self) -> float | None:
-        """Unix seconds; of a date alone those of its midnight, None without a date."""
+        """Unix seconds, midnight for a date alone, None without a date."""
         if self.day is None or (self.seconds or 0.0) > LONGEST_DAY_S:
             return None
         return self.day + (self.seconds or 0.0)
 
 
 def parse_moment(text: str) -> Moment:
-    """What a text says of a moment: both parts may be missing.
+    """Parse a date, a time, or both; either may be missing.
 
-    Day comes before month in numbers, unless only the other order can be. A time of two parts is
-    minutes and seconds, beside a date hours and minutes.
+    In numbers the day comes before the month, unless only the other order is possible. A time of
+    two parts is minutes and seconds, or hours and minutes next to a date.
     """
     if len(text) > LONGEST:
         return Moment(None, None)
@@ -68,9 +68,9 @@ def parse_moment(text: str) -> Moment:
 
 @functools.lru_cache(maxsize=1024)
 def parse_day(text: str) -> float | None:
-    """Unix seconds of the midnight of a date, UTC; None where a text has none.
+    """Return the Unix seconds of the midnight (UTC) of a date; None if the text has none.
 
-    Day comes before month, unless only the other order can be; years may come first.
+    The day comes before the month, unless only the other order is possible; a year may come first.
     """
     if match := _DAY_MONTH.search(text):
         day, word, year = match.groups()

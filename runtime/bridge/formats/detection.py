@@ -1,6 +1,6 @@
-"""Chooses the reader of a recording by the file's name and first bytes.
+"""Chooses the reader of a recording by the suffix and first bytes of the file.
 
-To add a format, write a module with one function of the type `Read` and name it in `FORMATS`.
+To add a format, write a module in ``readers`` with a function of type `Read`; add it to `FORMATS`.
 """
 
 import re
@@ -12,12 +12,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from runtime.bridge.formats.can_recording import ReadFrames, read_can_log
 from runtime.bridge.formats.number_rows import LARGEST_FILE
-from runtime.bridge.formats.options import (
-    NO_OPTIONS,
-    Options,
-    UnparsableVbo,
-    UnreadableRecording,
-)
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnparsableVbo, UnreadableRecording
 from runtime.bridge.formats.readers.can_logs import read_asc, read_blf, read_candump, read_trc
 from runtime.bridge.formats.readers.csv_table import read_csv
 from runtime.bridge.formats.readers.fit import read_fit
@@ -32,9 +27,7 @@ from runtime.bridge.formats.readers.xrk import read_xrk
 from runtime.bridge.session.recording import Recording
 
 Read: TypeAlias = Callable[[BinaryIO, Options], Recording]
-"""Reads a recording from a seekable stream at its start; raises `UnreadableRecording` in words."""
-
-
+"""Reads a recording from a seekable stream at its start; raises `UnreadableRecording`."""
 _PACKED: Final = (
     (b"PK\x03\x04", "a ZIP archive; unpack it first"),
     (b"\x1f\x8b", "a gzip archive; unpack it first"),
@@ -56,10 +49,10 @@ class Format(NamedTuple):
 
     read: Read
     refused: tuple[tuple[bytes, str], ...] = _NO_TEXT
-    """Beginnings of files that are something else, and what."""
+    """First bytes of files of other kinds, with a description."""
 
 
-def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
+def _describe_can_log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
     read = partial(read_can_log, form=form, read_frames=read_frames)
     return Format(read, _PACKED if binary else _NO_TEXT)
 
@@ -71,10 +64,10 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".csv": _CSV,
     ".tsv": _CSV,
     ".txt": _CSV,
-    ".log": _log("candump", read_candump),
-    ".asc": _log("asc", read_asc),
-    ".trc": _log("trc", read_trc),
-    ".blf": _log("blf", read_blf, binary=True),
+    ".log": _describe_can_log("candump", read_candump),
+    ".asc": _describe_can_log("asc", read_asc),
+    ".trc": _describe_can_log("trc", read_trc),
+    ".blf": _describe_can_log("blf", read_blf, binary=True),
     ".mf4": Format(read_mf4, _PACKED),
     ".xrk": Format(read_xrk, _PACKED),
     ".xrz": Format(read_xrk, _PACKED),
@@ -87,11 +80,11 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".parquet": Format(read_parquet, _PACKED),
     ".zip": Format(read_archive, ()),
 }
-"""By suffix; text files that begin like another format are read as that."""
+"""By suffix; text files that begin like another format are read as that format."""
 SUFFIXES: Final = frozenset(FORMATS)
 VBO_SUFFIXES: Final = frozenset({".vbo"})
 MAX_BYTES: Final = LARGEST_FILE
-_SAMPLED: Final = 4096
+_HEAD_BYTES: Final = 4096
 _BOM: Final = b"\xef\xbb\xbf"
 _RACECHRONO: Final = b"This file is created using RaceChrono"
 _SENTENCE: Final = re.compile(rb"\$[A-Z]{2}[A-Z]{3},")
@@ -99,39 +92,39 @@ _RACECAPTURE: Final = (b'"Interval"', b"Interval")
 
 
 def read_recording(stream: BinaryIO, name: str, options: Options = NO_OPTIONS) -> Recording:
-    """Read a recording from a seekable stream; *name* is only asked for its suffix.
+    """Read a recording from a seekable stream; only the suffix of *name* counts.
 
     Raises `UnreadableRecording` with a text for the client.
     """
     suffix = PurePath(name).suffix.lower()
-    first = stream.read(_SAMPLED)
+    first = stream.read(_HEAD_BYTES)
     stream.seek(0)
     form = _choose(suffix, first)
     try:
         if form is None:
-            known = " ".join(sorted(SUFFIXES))
-            raise UnreadableRecording(f"the file is of no known format: {known}")
-        for magic, what in form.refused:
+            suffixes = " ".join(sorted(SUFFIXES))
+            raise UnreadableRecording(f"the file is of no known format: {suffixes}")
+        for magic, kind in form.refused:
             if first.startswith(magic):
-                raise UnreadableRecording(f"the file is {what}")
+                raise UnreadableRecording(f"the file is {kind}")
         recording = form.read(stream, options)
     except UnreadableRecording as error:
         if suffix != ".vbo":
             raise
         raise UnparsableVbo(str(error)) from error
-    taken = {mapped.channel for mapped in recording.mapping.values()}
-    kept = tuple(name for name in recording.unmapped if name not in taken)
-    return replace(recording, unmapped=kept)
+    mapped = {entry.channel for entry in recording.mapping.values()}
+    unmapped = tuple(name for name in recording.unmapped if name not in mapped)
+    return replace(recording, unmapped=unmapped)
 
 
 def _choose(suffix: str, first: bytes) -> Format | None:
-    """By the suffix, but for texts that plainly are something else."""
+    """Choose by suffix, unless the text is plainly of another format."""
     form = FORMATS.get(suffix)
     text = first.removeprefix(_BOM).lstrip()
     if suffix == ".vbo" and text.startswith(_RACECHRONO):
         head = first.lower()
-        own = b"[header]" in head or b"[column names]" in head
-        return form if own else _CSV
+        is_vbo = b"[header]" in head or b"[column names]" in head
+        return form if is_vbo else _CSV
     if suffix == ".log" and text.startswith(_RACECAPTURE):
         return _CSV
     if suffix in (".log", ".txt") and _SENTENCE.match(text):

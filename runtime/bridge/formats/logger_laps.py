@@ -1,4 +1,4 @@
-"""The laps that a logger counted: their times, and where the start line lies."""
+"""Adds the laps that a logger counted: lap times and the start line."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,36 +15,36 @@ from runtime.bridge.session.series import is_later
 LAP_NUMBER: Final = "lap_number"
 SPREAD_M: Final = 20.0
 HALF_WIDTH_M: Final = 15.0
-"""A track and its error of position; a pit lane beside the line begins no lap for a logger."""
+"""Half a track plus position error; a pit lane next to the line starts no lap for a logger."""
 _REACH_S: Final = 0.5
 _NEAREST_M: Final = 2.0
 _LONGEST_S: Final = 1.0
-"""A mark in a longer pause of the positions has no place."""
+"""Longest gap between positions in which a mark is placed."""
 _MOST: Final = 1000
 _SHARE: Final = 0.6
 _SHOWN: Final = 60
 
 
 class Lap(NamedTuple):
-    """A lap as the logger told it."""
+    """A lap as logged."""
 
     begin: float
     """Seconds of the session's clock, as is *end*."""
     end: float
     whole: bool
-    """From line to line; otherwise the way out or in."""
+    """From line to line; false for the way out or in."""
 
 
-def marks_of(laps: Sequence[Lap]) -> list[float]:
-    """The moments at the line."""
+def list_line_crossings(laps: Sequence[Lap]) -> list[float]:
+    """Return the times at the line."""
     begins = {lap.begin for lap in laps if lap.whole} | {lap.end for lap in laps if lap.whole}
     if not begins:  # a way out and a way in meet at the line
         begins = {lap.end for lap in laps} & {lap.begin for lap in laps}
     return sorted(begins)[:_MOST]
 
 
-def counted_laps(signals: Mapping[str, Samples]) -> list[Lap]:
-    """The laps of a channel that counts them, from the first change of it to the last."""
+def read_lap_counter(signals: Mapping[str, Samples]) -> list[Lap]:
+    """Return the laps of a lap counter channel, from its first change to its last."""
     if LAP_NUMBER not in signals:
         return []
     t, value = signals[LAP_NUMBER]
@@ -55,8 +55,8 @@ def counted_laps(signals: Mapping[str, Samples]) -> list[Lap]:
     return [Lap(a, b, whole=True) for a, b in pairwise(times)]
 
 
-def start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
-    """The line through the places of the marks; None where they do not lie at one place."""
+def find_start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
+    """Return the line through the places of the marks; None if the places differ."""
     columns = frames.columns
     t, lat, lon = columns[TIMESTAMP], columns["lat"], columns["lon"]
     fixes = np.flatnonzero(is_later(t) & np.isfinite(lat) & np.isfinite(lon))
@@ -65,9 +65,9 @@ def start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
     t, lat, lon = t[fixes], lat[fixes], lon[fixes]
     plane = Plane(float(np.median(lat)), float(np.median(lon)))
     x, y = plane.xy(lat, lon)
-    moments = _placeable(np.array(marks), t)
+    moments = _select_placeable(np.array(marks), t)
     here, before, after = (
-        np.stack([np.interp(moments + side, t, one) for one in (x, y)])
+        np.stack([np.interp(moments + side, t, axis) for axis in (x, y)])
         for side in (0.0, -_REACH_S, _REACH_S)
     )
     way = after - before
@@ -86,8 +86,8 @@ def start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
     return Gate(float(places[0][0]), float(places[1][0]), heading, HALF_WIDTH_M)
 
 
-def _placeable(marks: Numbers, t: Numbers) -> Numbers:
-    """The marks between two fixes that are not far apart."""
+def _select_placeable(marks: Numbers, t: Numbers) -> Numbers:
+    """Return the marks between two fixes close in time."""
     inside = marks[(marks > t[0]) & (marks < t[-1])]
     at = np.searchsorted(t, inside)
     placeable: Numbers = inside[t[at] - t[at - 1] <= _LONGEST_S]
@@ -95,17 +95,17 @@ def _placeable(marks: Numbers, t: Numbers) -> Numbers:
 
 
 def add_laps(recording: Recording, laps: Sequence[Lap] = ()) -> Recording:
-    """The recording with its start line and, as the driver saw them, the times of whole laps.
+    """Add the start line and the logged times of whole laps.
 
-    Without *laps* those of a channel that counts them.
+    Without *laps* a lap counter channel gives them.
     """
-    laps = laps or counted_laps(recording.signals)
+    laps = laps or read_lap_counter(recording.signals)
     facts = dict(recording.facts)
     if times := [lap.end - lap.begin for lap in laps if lap.whole]:
         more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
         facts["logged_laps"] = ", ".join(f"{seconds:.3f}" for seconds in times[:_SHOWN]) + more
         facts["logged_best_s"] = f"{min(times):.3f}"
-    start = start_line(recording.frames, marks_of(laps))
+    start = find_start_line(recording.frames, list_line_crossings(laps))
     if start is not None:
         facts["start_line"] = "where the logger began its laps"
     return replace(recording, start=start, facts=facts)

@@ -1,4 +1,4 @@
-"""Reads rows of numbers: with Arrow's CSV reader, odd rows one by one in plain Python."""
+"""Parses text rows of numbers, with Arrow's CSV reader and row by row where that fails."""
 
 import re
 from collections import Counter
@@ -18,24 +18,24 @@ LARGEST_FILE: Final = 512 * 1024 * 1024
 MOST_ROWS: Final = 10_000_000
 MOST_VALUES: Final = 100_000_000
 LARGEST_VALUE: Final = 1e30
-"""Larger numbers are no readings, and would overflow in products."""
+"""Larger numbers are not measurements, and their products would overflow."""
 BLOCK: Final = 1 << 21
-"""Bytes that are parsed at once."""
-_FEW: Final = 16
-"""A block that Arrow refuses is cut into so many; so few rows are read one by one."""
-_SAMPLED: Final = 50
+"""Bytes parsed at once."""
+_PARTS: Final = 16
+"""Parts that a block is cut into if Arrow refuses it; as few rows are read one by one."""
+_SAMPLE_LINES: Final = 50
 _ASCII: Final = bytes(range(128)) + b"?" * 128
-"""Arrow wants UTF-8; a cell with a byte beyond ASCII is not a number in any encoding."""
+"""Arrow wants UTF-8; no cell with a byte beyond ASCII is a number."""
 _NO_PLUS: Final = bytes.maketrans(b"+", b"0")
 _BEFORE_PLUS: Final = np.isin(np.arange(256), list(b" \t\r\n,eE"))
 _AFTER_PLUS: Final = np.isin(np.arange(256), list(b"0123456789."))
 _QUOTED: Final = re.compile(rb'"([^"\n]*)"')
 NULLS: Final = ("", "-", "--", "NaN", "nan", "NAN", "null", "NULL", "N/A", "n/a", "NA")
-"""How exported tables write that there is no reading."""
+"""Cells without a reading in exported tables."""
 BLANKS: Final = " "
 
 ReadCell: TypeAlias = Callable[[str], float]
-"""The number of a cell that is written as text, such as a date; NaN where it has none."""
+"""Converts the text of a cell, such as a date, to a number; NaN if it has none."""
 
 
 class Layout(NamedTuple):
@@ -45,24 +45,24 @@ class Layout(NamedTuple):
     divider: str = BLANKS
     decimal_commas: bool = False
     trailing: bool = False
-    """Every row ends with a comma that divides nothing."""
+    """Every row ends with a superfluous comma."""
     spaced: bool = False
-    """Tabs or several blanks divide cells."""
+    """Cells are divided by tabs or several blanks."""
     nulls: tuple[str, ...] = ("",)
-    """Cells between dividers that say that there is no reading."""
+    """Cells that stand for no reading."""
     texts: Mapping[int, ReadCell] = {}
-    """How the cells of columns are read that hold no plain numbers."""
+    """Converters of the columns that hold no plain numbers."""
 
 
 @dataclass(eq=False)
 class Table:
-    """The numbers of a file by column; NaN where a cell held none."""
+    """The numbers of a file by column; NaN where a cell holds none."""
 
     columns: list[Numbers]
     first_row: tuple[str, ...]
-    """The cells of the first good row as they are written."""
+    """The cells of the first valid row as written."""
     skipped: Counter[str] = field(default_factory=Counter)
-    """Rows and values that could not be used, by what was wrong."""
+    """Counts of unusable rows and values by reason."""
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -71,11 +71,11 @@ class Table:
 def read_table(
     stream: BinaryIO, columns: int, *, commas: bool = False, layout: Layout | None = None
 ) -> Table:
-    """Read every row to the end of the file; without a *layout* the first rows tell it.
+    """Read all rows to the end of the file; without a *layout* the first rows decide it.
 
     Rows with too few or too many cells, and rows without any number, are left out and counted.
-    Raises `UnreadableRecording` when no row can be read, or when the file, a line or the table is
-    too large.
+    Raises `UnreadableRecording` if no row can be read, or if the file, a line or the table is too
+    large.
     """
     skipped: Counter[str] = Counter()
     first_row: tuple[str, ...] = ()
@@ -83,8 +83,10 @@ def read_table(
     rows = 0
     for block in read_blocks(stream):
         if layout is None:
-            layout = find_layout(block.split(b"\n", _SAMPLED)[:_SAMPLED], columns, commas=commas)
-        first_row = first_row or _first_row(block, layout)
+            layout = find_layout(
+                block.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES], columns, commas=commas
+            )
+        first_row = first_row or _find_first_row(block, layout)
         part = parse_block(block, layout, skipped)
         rows += len(part[0])
         if rows > MOST_ROWS or rows * columns > MOST_VALUES:
@@ -92,25 +94,25 @@ def read_table(
             raise UnreadableRecording(f"the file has more than {most} rows")
         parts.append(part)
     if not rows:
-        raise UnreadableRecording(_nothing_read(skipped, columns))
+        raise UnreadableRecording(_explain_no_rows(skipped, columns))
     table = []
     for at in range(columns):
         table.append(np.concatenate([part[at] for part in parts]))
         for part in parts:
-            part[at] = part[at][:0]  # the column is held once from here on
+            part[at] = part[at][:0]  # frees memory
     return Table(table, first_row, skipped)
 
 
-def _nothing_read(skipped: Counter[str], columns: int) -> str:
+def _explain_no_rows(skipped: Counter[str], columns: int) -> str:
     if not skipped:
         return "the file has no rows after [data]"
-    worst, times = skipped.most_common(1)[0]
-    what = worst.replace("_", " ")
-    return f"no row can be read: the file names {columns} columns; {what}: {times}"
+    reason, count = skipped.most_common(1)[0]
+    words = reason.replace("_", " ")
+    return f"no row can be read: the file names {columns} columns; {words}: {count}"
 
 
 def read_blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
-    """The rest of a file in pieces of whole lines, each about *size* bytes.
+    """Yield the rest of a file in blocks of whole lines, each about *size* bytes.
 
     Raises `UnreadableRecording` for a line or a file that is too long.
     """
@@ -135,7 +137,7 @@ def _check_lines(block: bytes) -> None:
 
 
 def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout:
-    """Decide from the first rows whether commas divide cells or stand for decimal points."""
+    """Decide from the first rows whether commas divide cells or are decimal points."""
     rows = [line for line in lines if line.strip()]
     commas_of = [line.count(b",") for line in rows]
     trailing = sum(
@@ -155,11 +157,11 @@ def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout
 
 
 def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
-    """The columns of some lines; what cannot be used is counted."""
+    """Parse some lines into columns; unusable rows and values are counted."""
     if not block.isascii():
         block = block.translate(_ASCII)
     if layout.divider != BLANKS and b'"' in block:
-        block = _without_quotes(block, layout)
+        block = _remove_quotes(block, layout)
     if layout.decimal_commas and layout.divider != ",":
         block = block.replace(b",", b".")
     if layout.trailing:
@@ -170,8 +172,8 @@ def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Num
     return [np.concatenate([part[at] for part in parts]) for at in range(layout.columns)]
 
 
-def _without_quotes(block: bytes, layout: Layout) -> bytes:
-    """The cells without quotes; a divider between quotes divides nothing."""
+def _remove_quotes(block: bytes, layout: Layout) -> bytes:
+    """Remove quotes; dividers inside them are replaced."""
     divider = layout.divider.encode()
     plain = block.replace(b'"', b"")
     if plain.count(divider) == plain.count(b"\n") * (layout.columns - 1):
@@ -181,8 +183,8 @@ def _without_quotes(block: bytes, layout: Layout) -> bytes:
 
 
 def _parse(block: bytes, layout: Layout, skipped: Counter[str]) -> Iterator[list[Numbers]]:
-    """The columns of a block, in parts: Arrow refuses a block for a single odd cell."""
-    plain = _without_plus(block)
+    """Yield the columns of a block in parts: Arrow refuses a block for a single odd cell."""
+    plain = _replace_plus(block)
     if plain is not None:
         odd: Counter[str] = Counter()
         try:
@@ -194,16 +196,16 @@ def _parse(block: bytes, layout: Layout, skipped: Counter[str]) -> Iterator[list
             yield columns
             return
     lines = block.split(b"\n")
-    if len(lines) <= _FEW:
-        yield _read_plainly(block, layout, skipped)
+    if len(lines) <= _PARTS:
+        yield _read_row_by_row(block, layout, skipped)
         return
-    step = -(-len(lines) // _FEW)
+    step = -(-len(lines) // _PARTS)
     for at in range(0, len(lines), step):
         yield from _parse(b"\n".join(lines[at : at + step]), layout, skipped)
 
 
-def _without_plus(block: bytes) -> bytes | None:
-    """The block with zeros for plus signs, which Arrow cannot read; None where one is no sign."""
+def _replace_plus(block: bytes) -> bytes | None:
+    """Replace plus signs, which Arrow cannot read, by zeros; None if one is not a sign."""
     text = np.frombuffer(block, np.uint8)
     at = np.flatnonzero(text == ord("+"))
     if not len(at):
@@ -216,14 +218,14 @@ def _without_plus(block: bytes) -> bytes | None:
 
 
 def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
-    """Columns of regular rows; raises `ArrowInvalid` where a cell is not a number."""
+    """Parse regular rows into columns; raises `ArrowInvalid` if a cell is not a number."""
     names = [str(at) for at in range(layout.columns)]
 
     def skip(row: arrow_csv.InvalidRow) -> str:
         if row.text.strip() and not _is_comment(row.text, layout):
             few = row.actual_columns < row.expected_columns
             if layout.divider == BLANKS and len(row.text.split()) == layout.columns:
-                return "error"  # the blanks are many, the cells are not
+                return "error"  # too many blanks, not too many cells
             skipped["rows_short" if few else "rows_long"] += 1
         return "skip"
 
@@ -235,10 +237,7 @@ def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> lis
             column_names=names, use_threads=False, block_size=len(block) + 1
         ),
         parse_options=arrow_csv.ParseOptions(
-            delimiter=layout.divider,
-            quote_char=False,
-            double_quote=False,
-            invalid_row_handler=skip,
+            delimiter=layout.divider, quote_char=False, double_quote=False, invalid_row_handler=skip
         ),
         convert_options=arrow_csv.ConvertOptions(
             column_types={
@@ -257,7 +256,7 @@ def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> lis
             continue
         values = column.to_numpy()
         low, high = np.min(values, initial=0.0), np.max(values, initial=0.0)
-        if not (low > -LARGEST_VALUE and high < LARGEST_VALUE):  # False for NaN, too
+        if not (low > -LARGEST_VALUE and high < LARGEST_VALUE):  # False for NaN
             bad = ~(np.abs(values) < LARGEST_VALUE)
             skipped["values_unreadable"] += int(bad.sum()) - column.null_count
             values = np.where(bad, np.nan, values)
@@ -265,10 +264,10 @@ def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> lis
     return columns
 
 
-def _read_plainly(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
+def _read_row_by_row(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
     rows: list[list[float]] = []
     for line in block.decode("latin-1").split("\n"):
-        cells = _cells(line, layout)
+        cells = _split_cells(line, layout)
         if not cells or _is_comment(line, layout):
             continue
         if len(cells) != layout.columns:
@@ -289,7 +288,7 @@ def _read_plainly(block: bytes, layout: Layout, skipped: Counter[str]) -> list[N
     return list(np.array(rows, dtype=np.float64).reshape(-1, layout.columns).T)
 
 
-def _cells(line: str, layout: Layout) -> list[str]:
+def _split_cells(line: str, layout: Layout) -> list[str]:
     if layout.divider == BLANKS:
         return line.split()
     line = line.strip("\r\n ")
@@ -301,21 +300,21 @@ def _is_comment(line: str, layout: Layout) -> bool:
 
 
 def read_number(cell: str, nulls: Sequence[str] = ("",)) -> float | None:
-    """A cell's number, NaN for one that says that there is none, None for anything else."""
+    """Return the number of a cell, NaN for one of *nulls*, None for any other text."""
     if cell.strip() in nulls:
         return np.nan
-    if "_" in cell or not cell.isascii():  # Python's own digits and separators are no VBO
+    if "_" in cell or not cell.isascii():  # what only Python reads as a number
         return None
     try:
         value = float(cell)
     except ValueError:
         return None
-    return value if abs(value) < LARGEST_VALUE else None  # a written NaN or infinity is none
+    return value if abs(value) < LARGEST_VALUE else None  # False for NaN
 
 
-def _first_row(block: bytes, layout: Layout) -> tuple[str, ...]:
-    for line in block.split(b"\n", _SAMPLED)[:_SAMPLED]:
-        cells = _cells(line.decode("latin-1"), layout)
+def _find_first_row(block: bytes, layout: Layout) -> tuple[str, ...]:
+    for line in block.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]:
+        cells = _split_cells(line.decode("latin-1"), layout)
         if len(cells) == layout.columns and any(read_number(c.replace(",", ".")) for c in cells):
             return tuple(cell.strip() for cell in cells)
     return ()

@@ -1,4 +1,4 @@
-"""How a file is to be read, and the errors of reading it."""
+"""The options for reading a file, and the errors of reading."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,61 +11,61 @@ from runtime.web.errors import ApiError
 
 @dataclass(frozen=True)
 class BusChoice:
-    """What a request, a command or the settings say about the bus of a log."""
+    """The bus of a log as a request, a command or the settings describe it."""
 
     data_dir: Path
-    """With the folders ``dbc`` and ``cars``."""
+    """Holds the folders ``dbc`` and ``cars``."""
     dbc: tuple[str, ...] = ()
-    """Ids or paths; a later one wins. Empty: the database that the bridge ships with."""
+    """Ids or paths; later ones win. Empty: all DBC files in *data_dir*."""
     car: str | None = None
     """Id or path; None: no car file."""
     channel: str | None = None
-    """As the log names it; None: all of them as one bus."""
+    """As the log names it; None: all channels as one bus."""
     dbc_anywhere: bool = False
-    """Paths may lead out of *data_dir*: whoever chose them may read any file."""
+    """Paths may lead out of *data_dir*: the caller may read any file."""
     car_anywhere: bool = False
     sent: tuple[tuple[str, bytes], ...] = ()
-    """DBC files that came with the log, name and content; they win over those that are named."""
+    """DBC files sent with the log, name and content; they win over *dbc*."""
 
 
 class Options(NamedTuple):
-    """How a file is to be read; a reader uses what concerns its format."""
+    """The options for reading a file; a reader uses those of its format."""
 
     coordinate_encoding: CoordinateEncoding | None = None
-    """Of a VBO file; None: its numbers decide."""
+    """Of VBO files and tables; None: the numbers decide."""
     time_encoding: TimeEncoding | None = None
     bus: BusChoice | None = None
-    """Of a CAN log, which cannot be read without one."""
+    """Required for CAN logs."""
     mapping: Mapping[str, str] | None = None
-    """Channels by signal, as ``channel``, ``channel:unit`` or ``none``; None: as kept."""
+    """Channel by signal, as ``channel``, ``channel:unit`` or ``none``; None: as saved."""
     kept: Mapping[str, Mapping[str, str]] = {}
-    """The mapping that was last given for files of each logger."""
+    """The saved mapping of each logger."""
 
 
 NO_OPTIONS: Final = Options()
 
 
 class UnreadableRecording(ApiError):
-    """The file was opened, and holds no recording that can be read."""
+    """The file holds no recording that can be read."""
 
     status: ClassVar[int] = 422
     code: ClassVar[str] = "unparsable_file"
 
 
 class UnparsableVbo(UnreadableRecording):
-    """A VBO file without data, column names or a single good row."""
+    """A VBO file without data, column names or any valid row."""
 
     code = "unparsable_vbo"
 
 
 class FormatNotInstalled(UnreadableRecording):
-    """The format is known, and the package that reads it is not installed."""
+    """The package that reads this format is not installed."""
 
     code = "format_not_installed"
 
 
 class BadChannelMap(ApiError):
-    """A mapping names a signal, a channel or a unit that the file does not have."""
+    """A mapping names a signal, channel or unit that the file does not have."""
 
     status: ClassVar[int] = 422
     code: ClassVar[str] = "bad_mapping"

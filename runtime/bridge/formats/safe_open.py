@@ -1,4 +1,4 @@
-"""Opens a file that a client named: open first, then ask the descriptor what and where it is."""
+"""Opens a file named by a client: opens it first, then checks the open descriptor."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from runtime.web.errors import BadRequest
 
 _FLAGS: Final = (
     os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would never open
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe without a writer would block
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
@@ -19,30 +19,26 @@ _FLAGS: Final = (
 
 
 class NotImportable(BadRequest):
-    """The file is missing, forbidden, too large or of another kind; which, is not told."""
+    """The file is missing, forbidden, too large or of another kind; the text does not say which."""
 
     code: ClassVar[str] = "not_importable"
 
 
 def open_inside(
-    path: str,
-    roots: Sequence[Path] | None,
-    *,
-    suffixes: Collection[str],
-    max_bytes: int,
+    path: str, roots: Sequence[Path] | None, *, suffixes: Collection[str], max_bytes: int
 ) -> BinaryIO:
-    """Open a regular file of one of these *suffixes* (lower case) for reading; it may block.
+    """Open a regular file with one of these *suffixes* (lower case) for reading; may block.
 
-    With *roots* the file must lie in one of these folders, wherever links lead, and must have no
-    second name elsewhere; None allows any place. Whatever is wrong, the error is the same
-    `NotImportable`, so that nobody can learn from it which files exist.
+    With *roots* the file must lie in one of these folders after resolving links and have no other
+    hard link; None allows any place. Every failure raises the same `NotImportable`, so that it
+    does not reveal which files exist.
     """
-    given = Path(path)
-    with suppress(OSError, ValueError, RuntimeError):  # the last: links in a circle, Python 3.11
-        if given.is_absolute() and given.suffix.lower() in suffixes:
-            descriptor = os.open(given, _FLAGS)
+    file = Path(path)
+    with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: circular links, Python 3.11
+        if file.is_absolute() and file.suffix.lower() in suffixes:
+            descriptor = os.open(file, _FLAGS)
             try:
-                if _is_good(descriptor, given, roots, suffixes, max_bytes):
+                if _is_allowed(descriptor, file, roots, suffixes, max_bytes):
                     return os.fdopen(descriptor, "rb")
             except BaseException:
                 os.close(descriptor)
@@ -55,9 +51,9 @@ def open_inside(
     )
 
 
-def _is_good(
+def _is_allowed(
     descriptor: int,
-    given: Path,
+    file: Path,
     roots: Sequence[Path] | None,
     suffixes: Collection[str],
     max_bytes: int,
@@ -65,8 +61,8 @@ def _is_good(
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
         return False
-    place = given.resolve(strict=True)
-    # The place is only believed when the file there is the one that is open.
+    place = file.resolve(strict=True)
+    # The place counts only if the file there is the open one.
     if not os.path.samestat(status, place.stat()) or place.suffix.lower() not in suffixes:
         return False
     if roots is None:

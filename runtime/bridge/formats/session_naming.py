@@ -1,4 +1,4 @@
-"""What an imported session is called, and where, by whom and in what it was driven."""
+"""Chooses the id of an imported session and its driver, track and car."""
 
 import time
 from collections.abc import Callable
@@ -22,63 +22,63 @@ UNNAMED: Final = "session"
 
 def name_session(
     recording: Recording,
-    asked: SessionMeta,
+    requested: SessionMeta,
     session_id: str | None,
     library: Library,
     stored: Callable[[str], SessionRow | None],
 ) -> tuple[str, SessionMeta]:
-    """The id of a session, and what it keeps: as *asked*, else as the file says.
+    """Choose the id and details of a session: as *requested*, else from the file.
 
-    The id is that of a session that was handed out before, else that of the circuit, which the
-    positions may tell, and of the moment of recording, or of import where that is not known.
-    Where *stored* has another recording of that id, ``-2``, ``-3``, … follows.
+    The id is *session_id*, else that of an exported session, else it joins the circuit, which the
+    positions may identify, and the time of recording, or of import if that is unknown. If *stored*
+    has another recording of that id, ``-2``, ``-3``, … is appended.
     """
     facts = recording.facts
-    car, decoded = asked.car, facts.get("car", "none")
+    car, decoded = requested.car, facts.get("car", "none")
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
         car = decoded
-    track = asked.track or facts.get("venue", "")
+    track = requested.track or facts.get("venue", "")
     place = identify_circuit(build_series(recording.frames), track, library).name
     meta = replace(
-        asked,
-        driver=asked.driver or facts.get("driver"),
-        driver_level=asked.driver_level or facts.get("driver_level", "intermediate"),
+        requested,
+        driver=requested.driver or facts.get("driver"),
+        driver_level=requested.driver_level or facts.get("driver_level", "intermediate"),
         track=track,
         car=car,
-        note=asked.note or facts.get("note"),
+        note=requested.note or facts.get("note"),
     )
     if session_id:
         return session_id, meta
-    begun = recording.created if recording.created is not None else _first_moment(recording)
+    begun = recording.created if recording.created is not None else _find_start(recording)
     moment = datetime.fromtimestamp(begun, UTC)
     name = first = facts.get("session_id") or f"{slugify(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
     number = 1
-    while (row := stored(name)) is not None and row.n_frames and not _is_of(row, recording):
+    while (row := stored(name)) is not None and row.n_frames and not _is_from(row, recording):
         number += 1
         name = f"{first}-{number}"
     return name, meta
 
 
-def _first_moment(recording: Recording) -> float:
-    """Unix seconds of the first frame, now where its clock has no date."""
+def _find_start(recording: Recording) -> float:
+    """Return the Unix seconds of the first frame, or of now if its clock has no date."""
     times = recording.frames.columns[TIMESTAMP]
     return float(times[0]) if len(times) and recording.is_dated(times[0]) else time.time()
 
 
-def _is_of(row: SessionRow, recording: Recording) -> bool:
-    """Whether a session was made of the very same recording."""
+def _is_from(row: SessionRow, recording: Recording) -> bool:
+    """Return whether a session comes from the very same recording."""
     distance = recording.frames.columns["distance_m"]
-    known = distance[~np.isnan(distance)]
-    last = float(known[-1]) if len(known) else None
+    distance = distance[~np.isnan(distance)]
+    last = float(distance[-1]) if len(distance) else None
     return row.n_frames == len(recording.frames) and row.distance_m == last
 
 
-def car_file_name(folder: Path, car: str | None) -> str | None:
-    """*car* where it names a car file; None where it is just what a car is called."""
+def find_car_file_name(folder: Path, car: str | None) -> str | None:
+    """Return *car* if it names a car file, None if it is only a description."""
     if not car:
         return None
     if car.endswith(SUFFIXES):
         return car
     plain = "/" not in car and "\\" not in car and "\0" not in car
-    there = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
-    return car if there else None
+    exists = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
+    return car if exists else None

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.saved_mappings import maps_file
+from runtime.bridge.formats.saved_mappings import locate_maps
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.logkit import drive as log_drive
@@ -289,7 +289,7 @@ async def test_a_person_changes_the_mapping_and_it_is_kept_for_the_logger(
 async def test_a_mapping_that_does_not_fit_is_refused(bridge: Bridge, tmp_path: Path) -> None:
     for mapping, status, said in [
         ({"rpm": "Nowhere"}, 422, "EngineSpeed, ECU_RPM"),
-        ({"revs": "ECU_RPM"}, 422, "there are speed_ms"),
+        ({"revs": "ECU_RPM"}, 422, "known are speed_ms"),
         ({"rpm": "ECU_RPM:psi"}, 422, "one of rpm"),
         ({"rpm": 5}, 400, ""),
         ("rpm=ECU_RPM", 400, ""),
@@ -311,7 +311,7 @@ async def test_a_damaged_file_of_mappings_is_said_and_not_passed_over(
 ) -> None:
     body = {"path": foreign_vbo(tmp_path / "day.vbo"), "mapping": {"rpm": "ECU_RPM"}}
     await bridge.ok("POST", "/session/import", body)
-    maps_file(bridge.service.settings.database).write_text("{", encoding="utf-8")
+    locate_maps(bridge.service.settings.database).write_text("{", encoding="utf-8")
     refused = await bridge.refused("POST", "/session/import", {**body, "session_id": "two"})
     assert refused == (422, "channel_maps_unreadable")
 

@@ -32,15 +32,15 @@ class Told(Decoder):
         return True
 
     def decode(self, batch: Batch) -> list[Column]:
-        found: dict[str, tuple[list[int], list[float]]] = {}
+        columns: dict[str, tuple[list[int], list[float]]] = {}
         for row, key in enumerate(batch.key.tolist()):
             for name, value in SIGNALS[key].items():
-                rows, values = found.setdefault(name, ([], []))
+                rows, values = columns.setdefault(name, ([], []))
                 rows.append(row)
                 values.append(value)
         return [
             Column(name, place, np.array(rows, np.intp), np.array(values))
-            for place, (name, (rows, values)) in enumerate(found.items())
+            for place, (name, (rows, values)) in enumerate(columns.items())
         ]
 
 
@@ -156,9 +156,9 @@ def test_a_speed_sensor_that_dies_is_replaced_by_the_next_best() -> None:
         frame_of(t, {**signals, "speed_ms": 20.0} if t < T0 + 2 else signals)
         for t, signals in pairs_of(frames)
     ]
-    told = column(assembling(100).feed(both), "speed_ms")
-    assert told[:20] == [20.0] * 20
-    assert told[-30:] == [10.0] * 30
+    values = column(assembling(100).feed(both), "speed_ms")
+    assert values[:20] == [20.0] * 20
+    assert values[-30:] == [10.0] * 30
 
 
 def test_a_sensor_that_dies_does_not_tell_its_last_value_for_ever() -> None:
@@ -168,9 +168,9 @@ def test_a_sensor_that_dies_does_not_tell_its_last_value_for_ever() -> None:
         for t, signals in pairs_of(frames)
     ]
     flushes = assembling(100).feed(dies)
-    told = {round(row["timestamp"] - T0, 1): row["brake_bar"] for row in rows(flushes)}
-    assert told[1.9] == 30.0
-    assert all(math.isnan(told[n / 10]) for n in range(21, 41))
+    values = {round(row["timestamp"] - T0, 1): row["brake_bar"] for row in rows(flushes)}
+    assert values[1.9] == 30.0
+    assert all(math.isnan(values[n / 10]) for n in range(21, 41))
     assert set(column(flushes, "rpm")) == {4000.0}
 
 
@@ -291,8 +291,8 @@ def test_a_foreign_database_fills_the_columns_by_names_and_units() -> None:
     }  # fmt: skip
     flushes = assembling(100, FOREIGN).feed(drive(1.0, **signals))
     row = rows(flushes)[-1]
-    told = {name: row[name] for name in ("speed_ms", "rpm", "throttle_pct", "brake_bar", "g_lat")}
-    assert told == pytest.approx(
+    values = {name: row[name] for name in ("speed_ms", "rpm", "throttle_pct", "brake_bar", "g_lat")}
+    assert values == pytest.approx(
         {"speed_ms": 20.0, "rpm": 5000.0, "throttle_pct": 40.0, "brake_bar": 12.0, "g_lat": 1.0}
     )
     assert row["distance_m"] == pytest.approx(20.0, abs=2.5)

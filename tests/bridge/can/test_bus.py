@@ -31,7 +31,7 @@ def simulator(channel: str) -> Iterator[Source]:
     source.close()
 
 
-def received(source: Source, n: int) -> list[CanFrame]:
+def receive(source: Source, n: int) -> list[CanFrame]:
     frames: list[CanFrame] = []
     while len(frames) < n:
         frames += source.read(5.0).frames
@@ -46,8 +46,10 @@ def test_a_virtual_channel_carries_frames_that_are_stamped_as_they_are_read(
     begin = clock.now()
     for frame in FRAMES:
         simulator.send(frame)
-    frames = received(reader, 3)
-    assert [(frame.key, frame.data) for frame in frames] == [(one.key, one.data) for one in FRAMES]
+    frames = receive(reader, 3)
+    assert [(frame.key, frame.data) for frame in frames] == [
+        (sent.key, sent.data) for sent in FRAMES
+    ]
     assert reader.read(0.0) == ((), 0, 0)
     reader.close()
     reader.close()
@@ -64,9 +66,9 @@ def test_error_and_remote_frames_are_told_apart(channel: str, simulator: Source)
     frames: list[CanFrame] = []
     errors = 0
     while not frames:
-        got = reader.read(5.0)
-        frames += got.frames
-        errors += got.errors
+        received = reader.read(5.0)
+        frames += received.frames
+        errors += received.errors
     assert [(frame.key, frame.data) for frame in frames] == [(2, b"\x05")]
     assert errors == 1
     reader.close()
@@ -74,7 +76,7 @@ def test_error_and_remote_frames_are_told_apart(channel: str, simulator: Source)
 
 def test_a_listener_sends_nothing(channel: str) -> None:
     listener = open_source(CanSettings(channel=channel))
-    with pytest.raises(SourceLost, match="only listened"):
+    with pytest.raises(SourceLost, match="listen-only"):
         listener.send(FRAMES[0])
     listener.close()
 
@@ -109,8 +111,8 @@ def test_a_driver_that_is_missing_is_named(interface: str, channel: str, why: st
 class Scripted:
     """A bus of python-can that brings what it is told to."""
 
-    def __init__(self, **asked: object) -> None:
-        self.asked = asked
+    def __init__(self, **arguments: object) -> None:
+        self.asked = arguments
         self.messages = [
             can.Message(timestamp=t, arbitration_id=1, is_extended_id=False) for t in (7.0, 7.5)
         ]
@@ -134,8 +136,8 @@ def test_adapters_listen_silently_and_their_stamps_are_put_on_our_clock(
 ) -> None:
     opened: list[Scripted] = []
 
-    def bus(**asked: object) -> Scripted:
-        opened.append(Scripted(**asked))
+    def bus(**arguments: object) -> Scripted:
+        opened.append(Scripted(**arguments))
         opened[0].messages.append(can.Message(timestamp=0.0))
         return opened[0]
 

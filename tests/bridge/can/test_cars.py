@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.can.carfile import CarError, parse_car
-from runtime.bridge.can.cars import ROLES, NoCarsDir, find_car, load_car, load_cars, role_of
+from runtime.bridge.can.cars import ROLES, NoCarsDir, find_car, find_role, load_car, load_cars
 from runtime.bridge.can.dbc import load_dbc
 
 HATCH = "tarnhow-pip-180"
@@ -135,4 +135,4 @@ def test_a_car_is_found_by_id_and_by_path(cars: Path) -> None:
     ],
 )
 def test_a_role_is_guessed_from_the_words_of_a_name(channel: str, role: str) -> None:
-    assert role_of(channel) == role
+    assert find_role(channel) == role

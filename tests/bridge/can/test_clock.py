@@ -26,7 +26,7 @@ def test_a_step_of_the_wall_clock_moves_no_stamp() -> None:
     monotonic.now += 2.0
     wall.now -= 3600.0
     assert clock.now() == 1.7e9 + 2.0
-    clock.anchor()
+    clock.realign()
     assert clock.now() == 1.7e9 - 3600.0
 
 
@@ -34,9 +34,9 @@ def test_a_stamp_of_the_kernel_keeps_its_age_whatever_the_wall_clock_was_set_to(
     monotonic, wall = Times(50.0), Times(1.7e9)
     clock = EpochClock(monotonic, wall)
     wall.now -= 3600.0
-    assert clock.at_wall(wall.now - 0.25) == 1.7e9 - 0.25
-    assert clock.at_wall(wall.now + 5.0) == 1.7e9
-    assert clock.at_wall(wall.now - 100.0) == 1.7e9 - 1.0
+    assert clock.convert_wall(wall.now - 0.25) == 1.7e9 - 0.25
+    assert clock.convert_wall(wall.now + 5.0) == 1.7e9
+    assert clock.convert_wall(wall.now - 100.0) == 1.7e9 - 1.0
 
 
 def test_delays_on_the_way_do_not_show_in_aligned_stamps() -> None:
@@ -63,5 +63,5 @@ def test_spread_stamps_grow_strictly(reads: list[tuple[float, float, int]]) -> N
     for waited, took, n in reads:
         begin = now + waited
         now = begin + took
-        stamps += spread.over(begin, now, n)
+        stamps += spread.spread(begin, now, n)
     assert all(a < b for a, b in itertools.pairwise(stamps))

@@ -11,7 +11,7 @@ from cantools.database.can import Database, Message
 
 from runtime.bridge.can.dbc import DbcError, load_dbc, parse_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.frames import batch_of
+from runtime.bridge.can.frames import to_batch
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data"
@@ -20,35 +20,35 @@ SHARED = ROOT.parent / "shared" / "data"
 Frame = tuple[float, int, bytes]
 
 
-def decoded(decoder: Decoder, rows: Sequence[Frame]) -> list[dict[str, float]]:
+def decode(decoder: Decoder, rows: Sequence[Frame]) -> list[dict[str, float]]:
     frames: list[list[tuple[int, str, float]]] = [[] for _ in rows]
-    for column in decoder.decode(batch_of(*zip(*rows, strict=True))):
+    for column in decoder.decode(to_batch(*zip(*rows, strict=True))):
         for row, value in zip(column.rows.tolist(), column.values.tolist(), strict=True):
             frames[row].append((column.place, column.name, value))
     return [{name: value for _, name, value in sorted(frame)} for frame in frames]
 
 
-def asked(message: Message, data: bytes) -> dict[str, float] | None:
+def decode_with_cantools(message: Message, data: bytes) -> dict[str, float] | None:
     try:
-        told = message.decode(data, decode_choices=False, allow_truncated=True)
+        values = message.decode(data, decode_choices=False, allow_truncated=True)
     except (cantools.Error, ValueError, OverflowError):
         return None  # cantools cannot tell; ours may
-    return {name: float(value) for name, value in told.items()}  # type: ignore[union-attr,arg-type]
+    return {name: float(value) for name, value in values.items()}  # type: ignore[union-attr,arg-type]
 
 
-def compare(messages: dict[int, Message], seed: int, each: int) -> int:
+def compare(messages: dict[int, Message], seed: int, count: int) -> int:
     """How many values were equal; fails at the first that is not."""
     chance = random.Random(seed)
     compared = 0
     for key, message in messages.items():
         longest = 64 if message.length > 8 else 8
         rows = []
-        for at in range(each):
+        for at in range(count):
             length = chance.randrange(longest + 1) if at % 4 == 0 else message.length
             rows.append((float(at), key, chance.randbytes(length)))
-        found = decoded(Decoder(messages), rows)
-        for (_, _, data), ours in zip(rows, found, strict=True):
-            expected = asked(message, data)
+        decoded_rows = decode(Decoder(messages), rows)
+        for (_, _, data), ours in zip(rows, decoded_rows, strict=True):
+            expected = decode_with_cantools(message, data)
             if expected is None:
                 continue
             assert list(ours) == list(expected), message.name
@@ -67,7 +67,7 @@ def test_real_databases_are_decoded_like_by_cantools(path: Path) -> None:
     assert compare(dict(pack.messages), 2, 24) > 20
 
 
-def generated(seed: int) -> str:
+def generate(seed: int) -> str:
     """A database of messages with signals of every kind that do not overlap."""
     chance = random.Random(seed)
     lines = ['VERSION ""', "NS_ :", "BS_:", "BU_: X"]
@@ -96,7 +96,7 @@ def generated(seed: int) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_generated_databases_are_decoded_like_by_cantools(seed: int) -> None:
-    pack = parse_dbc(generated(seed).encode(), "generated.dbc")
+    pack = parse_dbc(generate(seed).encode(), "generated.dbc")
     assert compare(dict(pack.messages), seed, 30) > 300
 
 
@@ -120,7 +120,7 @@ def test_multiplexed_values_are_there_only_where_they_were_sent() -> None:
     assert compare(messages, 4, 100) > 100
     decoder = Decoder(messages)
     rows = [(0.0, 256, bytes([kind, 8, 1, 2, 3, 0, 0, 0])) for kind in (0, 1, 3)]
-    assert [set(one) for one in decoded(decoder, rows)] == [
+    assert [set(row) for row in decode(decoder, rows)] == [
         {"kind", "always", "a"},
         {"kind", "always", "b", "b2"},
         {"kind", "always"},
@@ -132,7 +132,7 @@ def test_unknown_and_short_frames_are_counted() -> None:
     pack = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc")
     decoder = Decoder(pack.messages)
     rows = [(0.0, 0x7FF, b"1"), (0.1, 0x420, b"12345678"), (0.2, 0x420, b"12"), (0.3, 0x7FF, b"")]
-    assert [set(one) for one in decoded(decoder, rows)] == [
+    assert [set(row) for row in decode(decoder, rows)] == [
         set(),
         {"rpm", "speed_mph", "gear", "water_temp_f"},
         {"rpm"},

@@ -6,15 +6,15 @@ from serial.tools.list_ports_common import ListPortInfo  # type: ignore[import-u
 
 from runtime.bridge.can.devices import (
     UsbDevice,
-    other_devices,
-    serial_devices,
+    list_other_devices,
+    list_serial_devices,
 )
 
 
-def port(device: str, vid: int | None = None, pid: int | None = None, **said: str) -> ListPortInfo:
+def port(device: str, vid: int | None = None, pid: int | None = None, **texts: str) -> ListPortInfo:
     info = ListPortInfo(device, skip_link_detection=True)
     info.vid, info.pid = vid, pid
-    for name, value in said.items():
+    for name, value in texts.items():
         setattr(info, name, value)
     return info
 
@@ -24,7 +24,7 @@ def test_known_adapters_are_named_by_vendor_and_product() -> None:
         port("/dev/ttyACM1", 0x1D50, 0x606F, description="CANable", manufacturer="Openlight Labs"),
         port("/dev/ttyUSB0", 0x0403, 0x6001, description="FT232R", product="FT232R USB UART"),
     ]
-    assert serial_devices(ports) == (
+    assert list_serial_devices(ports) == (
         UsbDevice("/dev/ttyACM1", "0x1d50", "0x606f", "CANable", "Openlight Labs", "CAN adapter",
                   "slcan", True),
         UsbDevice("/dev/ttyUSB0", "0x0403", "0x6001", "FT232R", None, "FT232R USB UART",
@@ -34,8 +34,8 @@ def test_known_adapters_are_named_by_vendor_and_product() -> None:
 
 def test_other_serial_ports_on_usb_are_listed_and_built_in_ones_are_not() -> None:
     ports = [port("/dev/ttyUSB9"), port("/dev/ttyS0"), port("COM3", 0x1234, 0x5678)]
-    assert [(found.device, found.vid, found.kind, found.is_known, found.description)
-            for found in serial_devices(ports)] == [
+    assert [(device.device, device.vid, device.kind, device.is_known, device.description)
+            for device in list_serial_devices(ports)] == [
         ("/dev/ttyUSB9", None, "unknown", False, "/dev/ttyUSB9"),
         ("COM3", "0x1234", "unknown", False, "COM3"),
     ]  # fmt: skip
@@ -52,10 +52,10 @@ def test_adapters_that_are_no_serial_ports_are_found_in_the_tree_of_linux(tmp_pa
     plug("1-3", idVendor="1d50", idProduct="606f")  # a serial port: in the other list
     plug("1-4", idVendor="zzzz", idProduct="0001")
     plug("usb1")
-    assert other_devices(tmp_path) == (
+    assert list_other_devices(tmp_path) == (
         UsbDevice("usb:1-1", "0x0c72", "0x000c", "PCAN-USB", "PEAK", "PCAN-USB", "pcan", True),
         UsbDevice(
             "usb:1-2", "0x0bfd", "0x0117", "Kvaser Leaf", None, "Kvaser Leaf", "kvaser", True
         ),
     )
-    assert other_devices(tmp_path / "nowhere") == ()
+    assert list_other_devices(tmp_path / "nowhere") == ()

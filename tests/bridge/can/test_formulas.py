@@ -96,5 +96,5 @@ def test_a_formula_is_undefined_only_in_rows_where_it_is(text: str, expected: li
     if text == "x / y":
         columns = {"x": np.array([math.nan, 1.0, 1.0]), "y": np.array([2.0, 2.0, 0.0])}
     formula = compile_formula(text)
-    found = formula({name: columns[name] for name in formula.inputs}, 3)
-    assert np.array_equal(found, np.array(expected), equal_nan=True)
+    values = formula({name: columns[name] for name in formula.inputs}, 3)
+    assert np.array_equal(values, np.array(expected), equal_nan=True)

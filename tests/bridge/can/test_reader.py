@@ -16,7 +16,7 @@ from runtime.bridge.can.frames import CanFrame, Received, Source, SourceLost
 from runtime.bridge.can.reader import NO_READER, RETRY_S, CanReader
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import encode
-from runtime.bridge.can.statistics import BusStatistics, known_messages
+from runtime.bridge.can.statistics import BusStatistics, describe_messages
 from tests.bridge.can.cankit import ROOT, Adapter, Fed, descriptors, until
 
 MESSAGES = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc").messages
@@ -43,7 +43,7 @@ class Bench:
             DECODER,
             lambda: Assembler(DECODER),
             self.deliver,
-            BusStatistics(known_messages(MESSAGES, {}), settings.bitrate, lambda: self.now),
+            BusStatistics(describe_messages(MESSAGES, {}), settings.bitrate, lambda: self.now),
             opening=opening,
             wait=self.wait,
             monotonic=lambda: self.now,

@@ -35,8 +35,8 @@ signals:
     derive:
       - {name: doubled, formula: x * 2, bind: {x: $self}}
 """
-    emitted = rules_of(rules).feed_frame({"raw": 4})
-    assert list(emitted.items()) == [("renamed", 18.0), ("g_lat", 18.0), ("doubled", 36.0)]
+    emit = rules_of(rules).feed_frame({"raw": 4})
+    assert list(emit.items()) == [("renamed", 18.0), ("g_lat", 18.0), ("doubled", 36.0)]
 
 
 SUM = "derived:\n  total: {formula: a + b, bind: {a: first, b: second}}\n"
@@ -101,8 +101,8 @@ methods:
 def test_the_gear_follows_from_engine_and_wheels(
     rpm: float, left: float, right: float, gear: int
 ) -> None:
-    emitted = rules_of(GEAR).feed_frame({"rpm": rpm, "left": left, "right": right})
-    assert emitted["gear_position"] == gear
+    emit = rules_of(GEAR).feed_frame({"rpm": rpm, "left": left, "right": right})
+    assert emit["gear_position"] == gear
 
 
 BAD: list[tuple[str, str]] = [
@@ -155,29 +155,31 @@ Frames = list[dict[str, float]]
 
 def columns_of(frames: Frames, messages: Sequence[Sequence[str]]) -> list[Column]:
     """Frames as a decoder would give them: a column a signal and message."""
-    found = []
-    sent = [next(one for one in messages if frame.keys() <= set(one)) for frame in frames]
+    outputs = []
+    sent = [
+        next(message for message in messages if frame.keys() <= set(message)) for frame in frames
+    ]
     for message in messages:
         for place, name in enumerate(message):
-            rows = [at for at, one in enumerate(frames) if sent[at] is message and name in one]
+            rows = [at for at, frame in enumerate(frames) if sent[at] is message and name in frame]
             if rows:
                 values = np.array([frames[at][name] for at in rows])
-                found.append(Column(name, place, np.array(rows, np.intp), values))
-    return found
+                outputs.append(Column(name, place, np.array(rows, np.intp), values))
+    return outputs
 
 
-def emitted(
+def emit(
     plan: Plan, messages: Sequence[Sequence[str]], frames: Frames, cut: int
 ) -> dict[str, list[tuple[int, float]]]:
     """What goes out, by name, of frames that come so many at a time."""
     rules = Rules(plan)
-    found: dict[str, list[tuple[int, float]]] = {}
+    outputs: dict[str, list[tuple[int, float]]] = {}
     for begin in range(0, len(frames), cut):
         part = frames[begin : begin + cut]
         for name, (rows, values) in rules.feed(columns_of(part, messages)).items():
             pairs = zip((rows + begin).tolist(), values.tolist(), strict=True)
-            found.setdefault(name, []).extend(pairs)
-    return {name: rows for name, rows in found.items() if rows}
+            outputs.setdefault(name, []).extend(pairs)
+    return {name: rows for name, rows in outputs.items() if rows}
 
 
 def random_frames(messages: Sequence[Sequence[str]], count: int, seed: int) -> Frames:
@@ -228,9 +230,9 @@ def test_however_frames_are_put_together_the_same_goes_out(
     plan = compile_plan(parse_car(f"car: {{make: M}}\n{rules}".encode()))
     for seed in range(3):
         frames = random_frames(messages, 120, seed)
-        alone = emitted(plan, messages, frames, 1)
-        assert emitted(plan, messages, frames, 7) == alone
-        assert emitted(plan, messages, frames, 1000) == alone
+        alone = emit(plan, messages, frames, 1)
+        assert emit(plan, messages, frames, 7) == alone
+        assert emit(plan, messages, frames, 1000) == alone
 
 
 @pytest.mark.parametrize("car", ["tarnhow-pip-180", "oberling-vesper-30"])
@@ -238,7 +240,7 @@ def test_the_shipped_cars_tell_the_same_live_and_of_a_log(car: str) -> None:
     loaded = load_car(Path(__file__).parents[3] / "data" / "cars" / f"{car}.yaml")
     messages = [list(frame.channels) for frame in loaded.file.frames.values()]
     frames = random_frames(messages, 400, 1)
-    alone, together = (emitted(loaded.plan, messages, frames, cut) for cut in (1, 400))
+    alone, together = (emit(loaded.plan, messages, frames, cut) for cut in (1, 400))
     assert alone.keys() == together.keys()
     for name, pairs in alone.items():
         assert np.allclose(pairs, together[name], rtol=1e-12, atol=0), name

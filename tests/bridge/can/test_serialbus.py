@@ -29,7 +29,7 @@ def settings(device: Adapter, **changes: object) -> CanSettings:
     return CanSettings("slcan", device.path, **changes)  # type: ignore[arg-type]
 
 
-def drained(source: SlcanSource, n: int) -> list[CanFrame]:
+def drain(source: SlcanSource, n: int) -> list[CanFrame]:
     """The next *n* frames."""
     frames: list[CanFrame] = []
     while len(frames) < n:
@@ -53,9 +53,9 @@ def test_frames_come_with_growing_stamps_of_their_reception(device: Adapter) -> 
     source = SlcanSource(settings(device), clock)
     begin = clock.now()
     device.say(b"t1232ABCD\rT000001231")
-    first = drained(source, 1)
+    first = drain(source, 1)
     device.say(b"11\rt1230\rgarbage\rt1230\r")
-    frames = first + drained(source, 3)
+    frames = first + drain(source, 3)
     assert [(frame.key, frame.data) for frame in frames] == [
         (0x123, b"\xab\xcd"), (0x123 | 1 << 31, b"\x11"), (0x123, b""), (0x123, b""),
     ]  # fmt: skip
@@ -75,7 +75,12 @@ def test_an_adapter_that_does_not_answer_is_told_again_and_in_other_words(
         now += AGAIN_S
         source.read(0.0)
         modes.append(device.heard_until(end))
-    assert [told.split(b"\r")[5:-1] for told in modes] == [[b"L"], [b"L"], [b"M1", b"O"], [b"L"]]
+    assert [commands.split(b"\r")[5:-1] for commands in modes] == [
+        [b"L"],
+        [b"L"],
+        [b"M1", b"O"],
+        [b"L"],
+    ]
     device.say(b"\r")
     source.read(5.0)
     now += 100.0
@@ -97,7 +102,7 @@ def test_an_adapter_that_must_send_is_never_silenced(device: Adapter) -> None:
 def test_sending_is_for_those_who_do_not_only_listen(device: Adapter) -> None:
     silent = open_source(settings(device))
     device.heard_until(b"L\r")
-    with pytest.raises(SourceLost, match="only listened"):
+    with pytest.raises(SourceLost, match="listen-only"):
         silent.send(CanFrame(0.0, 1, b""))
     silent.close()
     assert device.heard() == b"C\r"
@@ -163,16 +168,16 @@ def test_every_frame_of_a_flood_with_ten_megabytes_of_noise_arrives(device: Adap
     talking = threading.Thread(target=flood)
     talking.start()
     sent = {(frame.key, frame.data) for frame in frames}
-    found: list[tuple[int, bytes]] = []
+    arrived: list[tuple[int, bytes]] = []
     malformed = 0
     stamps = [0.0]
-    while len(found) < len(frames):
+    while len(arrived) < len(frames):
         received = source.read(5.0)
         malformed += received.malformed
         stamps += [frame.t for frame in received.frames]
-        found += [(key, data) for _, key, data in received.frames if (key, data) in sent]
+        arrived += [(key, data) for _, key, data in received.frames if (key, data) in sent]
     talking.join()
     source.close()
-    assert found == [(frame.key, frame.data) for frame in frames]
+    assert arrived == [(frame.key, frame.data) for frame in frames]
     assert malformed >= 2000
     assert all(a < b for a, b in itertools.pairwise(stamps))

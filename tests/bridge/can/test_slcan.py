@@ -12,7 +12,7 @@ from runtime.bridge.can.slcan import FD_LENGTHS, LONGEST_LINE, SlcanParser, enco
 Parsed = list[tuple[int, bytes]]
 
 
-def parsed(data: bytes, *cuts: int) -> tuple[Parsed, int]:
+def parse(data: bytes, *cuts: int) -> tuple[Parsed, int]:
     """What a parser makes of *data*, cut there."""
     parser = SlcanParser()
     frames: Parsed = []
@@ -45,7 +45,7 @@ def parsed(data: bytes, *cuts: int) -> tuple[Parsed, int]:
     ],
 )
 def test_every_kind_of_line_is_read(line: bytes, frame: tuple[int, bytes]) -> None:
-    assert parsed(line) == ([frame], 0)
+    assert parse(line) == ([frame], 0)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_every_kind_of_line_is_read(line: bytes, frame: tuple[int, bytes]) -> No
      b"\r\r", b"\x07\x07", b""],
 )  # fmt: skip
 def test_what_is_no_data_frame_is_passed_over(line: bytes) -> None:
-    assert parsed(line + b"t123101\r" + line) == ([(0x123, b"\x01")], 0)
+    assert parse(line + b"t123101\r" + line) == ([(0x123, b"\x01")], 0)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_what_is_no_data_frame_is_passed_over(line: bytes) -> None:
 def test_what_is_none_is_counted_and_the_next_frame_read(line: bytes) -> None:
     good = [(0x123, b"\x01"), (0x123, b"\xab\xcd")]
     around = b"t123101\rt1232ABCD\r%s\rt123101\rt1232abcd\r" % line
-    assert parsed(around) == (good * 2, 1)
+    assert parse(around) == (good * 2, 1)
 
 
 @pytest.mark.parametrize("noise", [b"\x00\x80", b"t12", b"T0000", b"zt1", b"x" * 1000, b"r"])
 def test_a_frame_behind_noise_without_an_end_is_found(noise: bytes) -> None:
     expected = ([(0x123, b"\xab\xcd")], 1)
-    assert parsed(noise + b"t1232ABCD\r") == expected
-    assert parsed(noise + b"t1232ABCD\r", *range(1, len(noise) + 9)) == expected
+    assert parse(noise + b"t1232ABCD\r") == expected
+    assert parse(noise + b"t1232ABCD\r", *range(1, len(noise) + 9)) == expected
 
 
 def test_a_stream_without_ends_does_not_grow() -> None:
@@ -129,12 +129,12 @@ def test_no_valid_line_is_lost_however_the_stream_is_cut(
         stream += (dirt + b"\r" if dirt else b"") + line
         wrong += bool(dirt)
     expected = [(frame.key, frame.data) for frame, _, _ in parts]
-    assert parsed(stream, *cuts) == (expected, wrong)
+    assert parse(stream, *cuts) == (expected, wrong)
 
 
 @given(st.binary(max_size=2000), st.lists(st.integers(0, 10_000)))
 def test_any_bytes_give_the_same_in_any_pieces(data: bytes, cuts: list[int]) -> None:
-    assert parsed(data, *cuts) == parsed(data)
+    assert parse(data, *cuts) == parse(data)
 
 
 @pytest.mark.parametrize(

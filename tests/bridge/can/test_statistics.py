@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.bridge.can.frames import EXTENDED, CanFrame, Received
-from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, Known
+from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, KnownMessage
 
 
 class Times:
@@ -23,7 +23,9 @@ def clock() -> Times:
 
 @pytest.fixture
 def statistics(clock: Times) -> BusStatistics:
-    return BusStatistics({0x100: Known("ENGINE", 50.0), 0x200: Known("GPS")}, 1_000_000, clock)
+    return BusStatistics(
+        {0x100: KnownMessage("ENGINE", 50.0), 0x200: KnownMessage("GPS")}, 1_000_000, clock
+    )
 
 
 def frames(*keys: int) -> Received:
@@ -66,8 +68,8 @@ def test_known_and_unknown_ids_are_told_apart(statistics: BusStatistics, clock: 
     statistics.add(Received((), errors=2, malformed=3))
     counts = statistics.snapshot()
     assert counts[:4] == (7, 4, 2, 3)
-    known = [(row.can_id, row.message, row.frames, row.expected_hz) for row in counts.ids]
-    assert known == [("0x100", "ENGINE", 2, 50.0), ("0x200", "GPS", 1, None)]
+    rows = [(row.can_id, row.message, row.frames, row.expected_hz) for row in counts.ids]
+    assert rows == [("0x100", "ENGINE", 2, 50.0), ("0x200", "GPS", 1, None)]
     assert [row.age_s for row in counts.ids] == [1.5, 1.5]
     unknown = [(row.can_id, row.frames, row.hz) for row in counts.unknown_ids]
     assert unknown == [("0x007", 3, 0.6), ("0x00000009", 1, 0.2)]

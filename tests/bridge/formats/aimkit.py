@@ -109,20 +109,20 @@ class Drive:
             "Internal Battery": 3.9 + 0.1 * np.sin(self.t),
             "External Voltage": 13.9 + 0.1 * np.sin(self.t),
         }
-        found = {}
+        channels = {}
         for name, value in values.items():
             every = round(100 / CHANNELS[name][2])
-            found[name] = Samples(self.t[::every], value[::every].astype(np.float64))
-        return found
+            channels[name] = Samples(self.t[::every], value[::every].astype(np.float64))
+        return channels
 
     def child_output(self, **meta: object) -> ChildOutput:
         """What the reader of the format hands over."""
         bounds = [0.0, *self.marks, float(self.t[-1])]
         ends = list(pairwise(bounds))
         laps = [[a, b, 0 < at < len(ends) - 1] for at, (a, b) in enumerate(ends)]
-        told = {"Driver": "Ada\0\ud800", "Vehicle": "Tarn 3", "Venue": " Three Bends\n"}
+        texts = {"Driver": "Ada\0\ud800", "Vehicle": "Tarn 3", "Venue": " Three Bends\n"}
         functions = {name: about[1] for name, about in CHANNELS.items()}
-        whole = {"created": BEGIN, "functions": functions, "laps": laps, "told": told, **meta}
+        whole = {"created": BEGIN, "functions": functions, "laps": laps, "texts": texts, **meta}
         units = {name: about[0] for name, about in CHANNELS.items()}
         return ChildOutput(whole, {}, self.channels(), units)
 

@@ -37,23 +37,23 @@ FORMS: Final = {
 def messages(count: int, *, flexible: bool = True, remote: bool = True) -> list[can.Message]:
     """Frames of all kinds, a millisecond apart, on two channels."""
     chance = random.Random(5)
-    found = []
+    log = []
     for at in range(count):
         extended, fd = chance.random() < 0.3, flexible and chance.random() < 0.2
-        asked = remote and not fd and chance.random() < 0.03
+        is_remote = remote and not fd and chance.random() < 0.03
         length = chance.choice([3, 8, 12, 64] if fd else [0, 1, 3, 7, 8, 8, 8])
-        found.append(
+        log.append(
             can.Message(
                 timestamp=BEGIN + at / 1000,
                 arbitration_id=chance.randrange(1 << (29 if extended else 11)),
                 is_extended_id=extended,
                 is_fd=fd,
-                is_remote_frame=asked,
-                data=b"" if asked else chance.randbytes(length),
+                is_remote_frame=is_remote,
+                data=b"" if is_remote else chance.randbytes(length),
                 channel=at % 2,
             )
         )
-    return found
+    return log
 
 
 def write(path: Path, frames: Iterable[can.Message]) -> Path:
@@ -116,10 +116,10 @@ def own_bus(folder: Path) -> tuple[Path, Path]:
 def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
     """A drive on the bus of the shipped database: 20 m/s in a circle, every message at 20 Hz."""
     pack = load_dbc(Path(__file__).parents[3] / "data" / "dbc" / "paddock-dash.dbc")
-    found = []
+    log = []
     for at in range(int(seconds * 20)):
         t = at / 20
-        told = {
+        values = {
             "rpm": 3000 + at % 100, "speed_mph": 44.7, "gear": 0, "water_temp_f": 180.0,
             "brake_press_psi": 145 if at % 40 < 10 else 0, "throttle_pos_pct": 50.0,
             "brake_switch": 0, "pitch_rate_degs": 0.0, "steer_angle_deg": 12.5,
@@ -128,8 +128,10 @@ def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
         }  # fmt: skip
         for place, frame_id in enumerate((0x420, 0x422, 0x423, 0x452)):
             message = pack.messages[frame_id]
-            data = message.encode({one.name: float(told[one.name]) for one in message.signals})
-            found.append(
+            data = message.encode(
+                {signal.name: float(values[signal.name]) for signal in message.signals}
+            )
+            log.append(
                 can.Message(
                     timestamp=begin + t + place / 1000,
                     arbitration_id=frame_id,
@@ -138,4 +140,4 @@ def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
                     channel=0,
                 )
             )
-    return found
+    return log

@@ -9,9 +9,15 @@ import pytest
 
 from runtime.bridge.formats import child_process
 from runtime.bridge.formats.detection import read_recording
-from runtime.bridge.formats.logger_laps import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
-from runtime.bridge.formats.readers.xrk_child import laps_of
-from runtime.bridge.formats.recording_builder import record_channels
+from runtime.bridge.formats.logger_laps import (
+    HALF_WIDTH_M,
+    Lap,
+    find_start_line,
+    list_line_crossings,
+    read_lap_counter,
+)
+from runtime.bridge.formats.readers.xrk_child import convert_laps
+from runtime.bridge.formats.recording_builder import build_from_channels
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
@@ -24,7 +30,7 @@ def drive() -> Drive:
     return Drive()
 
 
-def imported(drive: Drive, monkeypatch: pytest.MonkeyPatch, **meta: object) -> Recording:
+def import_drive(drive: Drive, monkeypatch: pytest.MonkeyPatch, **meta: object) -> Recording:
     monkeypatch.setattr(
         child_process, "read_in_child", lambda stream, extra: drive.child_output(**meta)
     )
@@ -45,7 +51,7 @@ def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         drive, "channels", lambda: {k: v for k, v in whole.items() if k[-1] not in "S4"}
     )
-    recording = imported(drive, monkeypatch)
+    recording = import_drive(drive, monkeypatch)
     assert "BRK_PRESS1" in recording.signals
     assert np.isnan(recording.frames.columns["brake_bar"]).all()
     brake = recording.mapping["brake_bar"]
@@ -56,7 +62,7 @@ def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatc
 def test_signs_and_zeros_are_put_right_and_told(
     drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recording = imported(drive, monkeypatch)
+    recording = import_drive(drive, monkeypatch)
     columns = recording.frames.columns
     moving = columns["speed_ms"] > 5
     for name, true in (("g_lat", drive.lateral), ("g_long", drive.along)):
@@ -72,20 +78,20 @@ def test_signs_and_zeros_are_put_right_and_told(
 
 
 def test_laps_agree_with_the_logger(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
-    recording = imported(drive, monkeypatch)
-    found = detect(recording.frames, gate=recording.start).complete
+    recording = import_drive(drive, monkeypatch)
+    laps = detect(recording.frames, gate=recording.start).complete
     seconds = np.diff(drive.marks)
-    assert [lap.duration_s for lap in found] == pytest.approx(seconds, abs=0.05)
-    assert recording.facts["logged_laps"] == ", ".join(f"{one:.3f}" for one in seconds)
+    assert [lap.duration_s for lap in laps] == pytest.approx(seconds, abs=0.05)
+    assert recording.facts["logged_laps"] == ", ".join(f"{lap:.3f}" for lap in seconds)
     assert recording.facts["start_line"] == "where the logger began its laps"
 
 
 def test_the_way_through_the_pits_begins_no_lap(monkeypatch: pytest.MonkeyPatch) -> None:
     drive = Drive(pit_m=HALF_WIDTH_M + 7)
     drive.marks = drive.marks[1:]  # the logger did not count that crossing
-    recording = imported(drive, monkeypatch)
-    found = detect(recording.frames, gate=recording.start).complete
-    assert [lap.duration_s for lap in found] == pytest.approx(np.diff(drive.marks), abs=0.05)
+    recording = import_drive(drive, monkeypatch)
+    laps = detect(recording.frames, gate=recording.start).complete
+    assert [lap.duration_s for lap in laps] == pytest.approx(np.diff(drive.marks), abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +100,14 @@ def test_the_way_through_the_pits_begins_no_lap(monkeypatch: pytest.MonkeyPatch)
     ids=["none", "before", "after", "at many places", "standing", "no number"],
 )
 def test_marks_that_are_at_no_one_place_give_no_line(drive: Drive, marks: list[float]) -> None:
-    recording = record_channels(drive.channels(), {}, form="mf4")
-    assert start_line(recording.frames, marks) is None
+    recording = build_from_channels(drive.channels(), {}, form="mf4")
+    assert find_start_line(recording.frames, marks) is None
 
 
 def test_a_mark_that_is_off_does_not_move_the_line(drive: Drive) -> None:
-    frames = record_channels(drive.channels(), {}, form="mf4").frames
-    line = start_line(frames, drive.marks)
-    moved = start_line(frames, [*drive.marks, drive.marks[2] + 7.0])
+    frames = build_from_channels(drive.channels(), {}, form="mf4").frames
+    line = find_start_line(frames, drive.marks)
+    moved = find_start_line(frames, [*drive.marks, drive.marks[2] + 7.0])
     assert isinstance(line, Gate)
     assert isinstance(moved, Gate)
     assert (moved.lat, moved.lon) == pytest.approx((line.lat, line.lon), abs=1e-5)
@@ -117,7 +123,7 @@ def test_a_mark_that_is_off_does_not_move_the_line(drive: Drive) -> None:
     ],
 )
 def test_laps_meet_at_the_line(laps: list[Lap], marks: list[float]) -> None:
-    assert marks_of(laps) == marks
+    assert list_line_crossings(laps) == marks
 
 
 @pytest.mark.parametrize(
@@ -133,7 +139,7 @@ def test_a_channel_that_counts_laps_tells_them(
     values: list[int], laps: list[tuple[float, float]]
 ) -> None:
     counted = {"lap_number": Samples(np.arange(6.0), np.array(values, np.float64))}
-    assert [(lap.begin, lap.end) for lap in counted_laps(counted)] == laps
+    assert [(lap.begin, lap.end) for lap in read_lap_counter(counted)] == laps
 
 
 @pytest.mark.parametrize(
@@ -150,7 +156,7 @@ def test_a_channel_that_counts_laps_tells_them(
 def test_laps_of_a_file_are_taken_as_they_are(
     row: Mapping[str, object], laps: list[tuple[float, float, bool]]
 ) -> None:
-    assert laps_of([row]) == laps
+    assert convert_laps([row]) == laps
 
 
 async def test_driver_car_and_place_come_from_the_file(
@@ -163,11 +169,11 @@ async def test_driver_car_and_place_come_from_the_file(
     assert done["session_id"].startswith("three-bends-")
     assert done["n_laps"] == drive.laps
     assert done["best_lap_s"] == pytest.approx(min(np.diff(drive.marks)), abs=0.05)
-    asked = {"driver": "Mia", "car": "Pip", "track": "Elsewhere", "session_id": "two"}
-    await bridge.ok("POST", "/session/import", {"path": str(path), **asked})
+    fields = {"driver": "Mia", "car": "Pip", "track": "Elsewhere", "session_id": "two"}
+    await bridge.ok("POST", "/session/import", {"path": str(path), **fields})
     kept = {}
-    for one in (await bridge.ok("GET", "/sessions"))["sessions"]:
-        kept[one["session_id"]] = one["driver"], one["car"], one["track"]
+    for session in (await bridge.ok("GET", "/sessions"))["sessions"]:
+        kept[session["session_id"]] = session["driver"], session["car"], session["track"]
     assert kept[done["session_id"]] == ("Ada", "Tarn 3", "Three Bends")
     assert kept["two"] == ("Mia", "Pip", "Elsewhere")
 
@@ -175,7 +181,7 @@ async def test_driver_car_and_place_come_from_the_file(
 def test_names_that_are_taken_lose_no_channel() -> None:
     t = np.arange(40) / 10
     names = ("rpm", "lat", "rpm ", " rpm", "x" * 140, "x" * 150)
-    recording = record_channels({name: Samples(t, t) for name in names}, {}, form="mf4")
+    recording = build_from_channels({name: Samples(t, t) for name in names}, {}, form="mf4")
     assert len(recording.signals) == len(names)
     assert np.isfinite(recording.frames.columns["rpm"]).any()
 
@@ -183,6 +189,6 @@ def test_names_that_are_taken_lose_no_channel() -> None:
 def test_a_car_that_stood_all_the_time_has_no_dead_sensor() -> None:
     t = np.arange(1000) / 10
     channels = {"speed": Samples(t, np.zeros(1000)), "brake_press": Samples(t, np.zeros(1000))}
-    recording = record_channels(channels, {"speed": "m/s", "brake_press": "bar"}, form="mf4")
+    recording = build_from_channels(channels, {"speed": "m/s", "brake_press": "bar"}, form="mf4")
     assert set(recording.frames.columns["brake_bar"]) == {0.0}
     assert recording.doubts == ()

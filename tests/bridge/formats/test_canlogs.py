@@ -28,10 +28,10 @@ def test_every_frame_that_python_can_writes_is_read(suffix: str, tmp_path: Path)
     path = write(tmp_path / f"a{suffix}", written)
     with path.open("rb") as stream:
         tally = Tally()
-        found = frames_of(FORMS[suffix].reader(stream, tally))
+        frames = frames_of(FORMS[suffix].reader(stream, tally))
     expected = plain(written)
-    assert [frame[1:] for frame in found] == [frame[1:] for frame in expected]
-    assert max(abs(a[0] - b[0]) for a, b in zip(found, expected, strict=True)) < 1e-6
+    assert [frame[1:] for frame in frames] == [frame[1:] for frame in expected]
+    assert max(abs(a[0] - b[0]) for a, b in zip(frames, expected, strict=True)) < 1e-6
     assert tally.remote == FRAMES - len(expected)
     assert tally.malformed == 0
     assert sorted(tally.channels) == list(FORMS[suffix].channels)
@@ -43,8 +43,8 @@ def test_one_channel_is_taken_alone(suffix: str, tmp_path: Path) -> None:
     path = write(tmp_path / f"a{suffix}", written)
     with path.open("rb") as stream:
         tally = Tally(FORMS[suffix].channels[1])
-        found = frames_of(FORMS[suffix].reader(stream, tally))
-    assert [frame[2] for frame in found] == [bytes(frame.data) for frame in written[1::2]]
+        frames = frames_of(FORMS[suffix].reader(stream, tally))
+    assert [frame[2] for frame in frames] == [bytes(frame.data) for frame in written[1::2]]
     assert tally.others == 200
 
 
@@ -69,8 +69,8 @@ LINES = {
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_each_form_of_candump_is_read(name: str, end: bytes) -> None:
     line, frame = LINES[name]
-    found, tally = read(".log", (line + end) * 2)
-    assert found == [frame] * 2
+    frames, tally = read(".log", (line + end) * 2)
+    assert frames == [frame] * 2
     assert tally.malformed == 0
 
 
@@ -91,11 +91,11 @@ def test_each_form_of_candump_is_read(name: str, end: bytes) -> None:
 )
 def test_what_is_no_data_frame_is_counted(line: bytes, what: str) -> None:
     good = LINES["log file"][0]
-    found, tally = read(".log", b"\n".join([good, line, good]))
-    assert found == [ONE, ONE]
-    told = {name: getattr(tally, name) for name in ("malformed", "errors", "remote")}
-    assert told.pop(what) == 1
-    assert not any(told.values())
+    frames, tally = read(".log", b"\n".join([good, line, good]))
+    assert frames == [ONE, ONE]
+    counts = {name: getattr(tally, name) for name in ("malformed", "errors", "remote")}
+    assert counts.pop(what) == 1
+    assert not any(counts.values())
 
 
 def test_a_relative_asc_log_is_added_up() -> None:
@@ -103,8 +103,8 @@ def test_a_relative_asc_log_is_added_up() -> None:
     text += (
         b"0.5 1 291 Rx d 2 17 34\n0.25 1 291x Tx d 0\n0.25 1 ErrorFrame\nnoise\n9 1 zz Rx d 1 0\n"
     )
-    found, tally = read(".asc", text)
-    assert found == [
+    frames, tally = read(".asc", text)
+    assert frames == [
         (1700000001.0, 0x123, b"\x11\x22"),
         (1700000001.25, 0x123 | EXTENDED, b""),
     ]
@@ -123,8 +123,8 @@ TRACES = {
 
 @pytest.mark.parametrize("version", TRACES)
 def test_each_version_of_a_trace_is_read(version: str) -> None:
-    found, tally = read(".trc", TRACES[version].encode())
-    assert found == [(0.25, 0x123, b"\x11\x22"), (0.3, 0x123 | EXTENDED, b"\xaa")]
+    frames, tally = read(".trc", TRACES[version].encode())
+    assert frames == [(0.25, 0x123, b"\x11\x22"), (0.3, 0x123 | EXTENDED, b"\xaa")]
     assert tally.malformed == 0
 
 
@@ -140,14 +140,14 @@ def test_an_odd_line_costs_itself_only(suffix: str, tmp_path: Path) -> None:
     lines = write(tmp_path / f"a{suffix}", written).read_bytes().split(b"\n")
     middle = len(lines) // 2
     lines[middle] = lines[middle].replace(b"#", b"#z").replace(b"Rx", b"zz").replace(b"DT", b"zz")
-    found, _ = read(suffix, b"\n".join(lines))
-    assert len(found) == 59
+    frames, _ = read(suffix, b"\n".join(lines))
+    assert len(frames) == 59
 
 
 def test_a_cut_log_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     whole = write(tmp_path / "a.blf", messages(20_000, flexible=False, remote=False)).read_bytes()
-    found, tally = read(".blf", whole[: len(whole) * 2 // 3])
-    assert 1000 < len(found) < 20_000
+    frames, tally = read(".blf", whole[: len(whole) * 2 // 3])
+    assert 1000 < len(frames) < 20_000
     assert [code for code, _ in tally.doubts] == ["log_damaged"]
 
 

@@ -24,7 +24,7 @@ DEAD = Profile(constant=True, dead=True, levels=1)
 FAST = Profile(levels=50, usual=9.0)
 
 
-def taken(*channels: Channel) -> dict[str, str]:
+def match(*channels: Channel) -> dict[str, str]:
     """Which channel each signal is taken from."""
     return {name: match.channel for name, match in match_channels(channels).items()}
 
@@ -46,18 +46,18 @@ def taken(*channels: Channel) -> dict[str, str]:
     ],
 )
 def test_false_friends_are_no_signal(name: str, unit: str) -> None:
-    assert taken(Channel(name, unit, "", LIVES)) == {}
+    assert match(Channel(name, unit, "", LIVES)) == {}
 
 
 def test_a_wheel_is_no_speed_of_the_car() -> None:
-    assert set(taken(Channel("WHEEL_SPEED_FL", "km/h", "", LIVES))) == {"wheel_speed_fl_kmh"}
+    assert set(match(Channel("WHEEL_SPEED_FL", "km/h", "", LIVES))) == {"wheel_speed_fl_kmh"}
 
 
 @pytest.mark.parametrize(
     ("name", "usual"), [("brake_pressed", 40.0), ("throttle", 255.0), ("latacc", 120.0)]
 )
 def test_values_that_no_car_can_have_speak_against_a_name(name: str, usual: float) -> None:
-    assert taken(Channel(name, profile=Profile(levels=9, usual=usual))) == {}
+    assert match(Channel(name, profile=Profile(levels=9, usual=usual))) == {}
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_a_pressure_of_a_bus_without_a_unit_is_a_raw_count() -> None:
 def test_the_best_of_several_is_taken(
     channels: tuple[Channel, ...], signal: str, best: str
 ) -> None:
-    assert taken(*channels)[signal] == best
-    assert taken(*channels[::-1])[signal] == best
+    assert match(*channels)[signal] == best
+    assert match(*channels[::-1])[signal] == best
 
 
 def test_what_stands_still_for_a_whole_drive_may_be_sound() -> None:
     channels = [Channel("speed", "m/s", "", FAST), *(Channel(n, "", "", DEAD) for n in ("sats",))]
-    assert taken(*channels)["satellites"] == "sats"
-    assert taken(Channel("speed", "m/s", "", DEAD._replace(usual=30.0)))["speed_ms"] == "speed"
+    assert match(*channels)["satellites"] == "sats"
+    assert match(Channel("speed", "m/s", "", DEAD._replace(usual=30.0)))["speed_ms"] == "speed"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_values_are_converted_to_the_unit_of_the_signal(
 
 @pytest.mark.parametrize(("name", "unit"), [("Fuel Level", "l"), ("Lambda 1", "afr")])
 def test_another_unit_is_another_quantity(name: str, unit: str) -> None:
-    assert taken(Channel(name, unit)) == {}
+    assert match(Channel(name, unit)) == {}
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_person_decides_against_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signal", "text", "said"),
+    ("signal", "text", "message"),
     [
         ("speed", "velocity", "known are speed_ms, g_lat"),
         ("speed_ms", "Velo", "known are velocity, rpm:2"),
@@ -199,8 +199,10 @@ def test_a_person_decides_against_the_table() -> None:
         ("rpm", "rpm:2:furlongs", "the unit must be one of rpm"),
     ],
 )
-def test_a_mapping_that_does_not_fit_names_what_there_is(signal: str, text: str, said: str) -> None:
-    with pytest.raises(BadMapping, match=said):
+def test_a_mapping_that_does_not_fit_names_what_there_is(
+    signal: str, text: str, message: str
+) -> None:
+    with pytest.raises(BadMapping, match=message):
         match_channels([Channel("velocity"), Channel("rpm:2")], {signal: Choice(text)})
 
 

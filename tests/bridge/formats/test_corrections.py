@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats.corrections import correct_frames
-from runtime.bridge.formats.recording_builder import record_channels
+from runtime.bridge.formats.recording_builder import build_from_channels
 from runtime.bridge.session.recording import WIDE, Frames, Numbers
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
 
@@ -17,10 +17,10 @@ Change = Callable[[dict[str, Numbers]], None]
 def good() -> Frames:
     """Frames in which all is right."""
     units = {name: about[0] for name, about in CHANNELS.items()}
-    return record_channels(Drive().channels(), units, form="mf4").frames
+    return build_from_channels(Drive().channels(), units, form="mf4").frames
 
 
-def changed(good: Frames, change: Change) -> tuple[dict[str, Numbers], Frames, set[str]]:
+def correct(good: Frames, change: Change) -> tuple[dict[str, Numbers], Frames, set[str]]:
     columns = {name: values.copy() for name, values in good.columns.items()}
     change(columns)
     done = correct_frames(Frames(columns))
@@ -40,8 +40,8 @@ def test_a_sensor_that_is_mounted_turned_round_is_turned(good: Frames, column: s
     def turn(columns: dict[str, Numbers]) -> None:
         columns[column] = -columns[column]
 
-    _, frames, told = changed(good, turn)
-    assert told == {f"{column.removesuffix('_deg')}_sign_flipped"}
+    _, frames, codes = correct(good, turn)
+    assert codes == {f"{column.removesuffix('_deg')}_sign_flipped"}
     assert np.array_equal(frames.columns[column], good.columns[column], equal_nan=True)
     assert not np.signbit(frames.columns[column][frames.columns[column] == 0.0]).any()
 
@@ -56,8 +56,8 @@ def test_a_zero_is_moved_where_it_is_plain(
     def shift(columns: dict[str, Numbers]) -> None:
         columns[column] = columns[column] + offset
 
-    _, frames, told = changed(good, shift)
-    assert told == ({f"{column}_offset"} if taken else set())
+    _, frames, codes = correct(good, shift)
+    assert codes == ({f"{column}_offset"} if taken else set())
     left = np.nanmedian(frames.columns[column] - good.columns[column])
     assert left == pytest.approx(0.0 if taken else offset, abs=0.02)
     both = np.hypot(frames.columns["g_lat"], frames.columns["g_long"])
@@ -69,7 +69,7 @@ def test_a_zero_on_which_driving_and_standing_disagree_is_left(good: Frames) -> 
         still = columns["speed_ms"] < 0.5  # a steep place in the paddock
         columns["g_long"] = columns["g_long"] + np.where(still, 0.2, 0.0)
 
-    assert changed(good, shift)[2] == set()
+    assert correct(good, shift)[2] == set()
 
 
 def test_a_zero_without_a_standstill_is_left(good: Frames) -> None:
@@ -79,7 +79,7 @@ def test_a_zero_without_a_standstill_is_left(good: Frames) -> None:
             columns[name] = columns[name][driving]
         columns["g_long"] = columns["g_long"] + 0.2
 
-    assert changed(good, shift)[2] == set()
+    assert correct(good, shift)[2] == set()
 
 
 @pytest.mark.parametrize("column", ["g_lat", "g_long", "steering_deg"])
@@ -102,8 +102,8 @@ def test_without_clear_evidence_no_sign_is_touched(good: Frames, column: str, wh
                 columns[name] = columns[name][400:430]
             columns[column] = -columns[column]
 
-    before, frames, told = changed(good, spoil)
-    assert told == set()
+    before, frames, codes = correct(good, spoil)
+    assert codes == set()
     assert np.array_equal(frames.columns[column], before[column], equal_nan=True)
 
 
@@ -112,7 +112,7 @@ def test_without_positions_nothing_is_turned(good: Frames) -> None:
         columns["lat"] = np.full(len(columns["lat"]), np.nan)
         columns["g_lat"] = -columns["g_lat"]
 
-    assert changed(good, spoil)[2] == set()
+    assert correct(good, spoil)[2] == set()
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_brake_pressure_is_zero_on_the_throttle(good: Frames, rest: float, taken
     def shift(columns: dict[str, Numbers]) -> None:
         columns["brake_bar"] = columns["brake_bar"] + rest
 
-    _, frames, told = changed(good, shift)
-    assert told == ({"brake_offset"} if taken else set())
+    _, frames, codes = correct(good, shift)
+    assert codes == ({"brake_offset"} if taken else set())
     on_throttle = frames.columns["throttle_pct"] > 50
     rests = float(np.median(frames.columns["brake_bar"][on_throttle]))
     assert rests == pytest.approx(0.0 if taken else rest, abs=0.01)
@@ -141,8 +141,8 @@ def test_a_pedal_that_rests_off_zero_is_stretched(
     def squeeze(columns: dict[str, Numbers]) -> None:
         columns["throttle_pct"] = low + columns["throttle_pct"] / 100 * (high - low)
 
-    before, frames, told = changed(good, squeeze)
-    assert told == ({"throttle_stretched"} if taken else set())
+    before, frames, codes = correct(good, squeeze)
+    assert codes == ({"throttle_stretched"} if taken else set())
     wanted = good if taken else Frames(before)
     assert np.allclose(
         frames.columns["throttle_pct"], wanted.columns["throttle_pct"], equal_nan=True
@@ -154,15 +154,15 @@ def test_a_pedal_that_is_held_is_not_stretched(good: Frames) -> None:
         columns["throttle_pct"] = np.linspace(20.0, 80.0, len(columns["throttle_pct"]))
         columns["throttle_pct"][:200] = 20.0
 
-    assert changed(good, hold)[2] == set()
+    assert correct(good, hold)[2] == set()
 
 
 def test_steering_that_no_wheel_can_do_is_no_reading(good: Frames) -> None:
     def spoil(columns: dict[str, Numbers]) -> None:
         columns["steering_deg"][[500, 600]] = 1024.0
 
-    _, frames, told = changed(good, spoil)
-    assert told == {"sentinel_values"}
+    _, frames, codes = correct(good, spoil)
+    assert codes == {"sentinel_values"}
     assert np.isnan(frames.columns["steering_deg"][[500, 600]]).all()
 
 

@@ -47,7 +47,7 @@ def bomb_gpx(brief: Drive) -> bytes:
     return data.replace("?>", kind, 1).replace("500.1", "&e9;", 1).encode()
 
 
-def nested_gpx(brief: Drive) -> bytes:
+def write_nested_gpx(brief: Drive) -> bytes:
     return b"<gpx>" + b"<a>" * 1_000_000
 
 
@@ -73,11 +73,11 @@ def bomb_ibt(brief: Drive) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("make", "suffix", "said"),
+    ("make", "suffix", "message"),
     [
         (bomb_rcz, ".rcz", "unpacks to more than"),
         (bomb_gpx, ".gpx", "document type"),
-        (nested_gpx, ".gpx", "nested too deeply"),
+        (write_nested_gpx, ".gpx", "nested too deeply"),
         (bomb_ld, ".ld", "overlap"),
         (bomb_ibt, ".ibt", "too many"),
         (lambda _: b"time,lat\n" + b"1," * 1_000_000, ".csv", "longer than"),
@@ -86,7 +86,7 @@ def bomb_ibt(brief: Drive) -> bytes:
 def test_a_small_file_takes_no_large_memory(
     make: Callable[[Drive], bytes],
     suffix: str,
-    said: str,
+    message: str,
     brief: Drive,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_small_file_takes_no_large_memory(
     data = make(brief)
     tracemalloc.start()
     try:
-        with pytest.raises(UnreadableRecording, match=said):
+        with pytest.raises(UnreadableRecording, match=message):
             read_recording(io.BytesIO(data), f"a{suffix}")
         assert tracemalloc.get_traced_memory()[1] < (64 << 20) + 4 * len(data)
     finally:

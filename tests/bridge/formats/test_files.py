@@ -44,7 +44,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def opened(path: str, roots: list[Path] | None) -> bytes:
+def read_inside(path: str, roots: list[Path] | None) -> bytes:
     with open_inside(path, roots, suffixes={".vbo"}, max_bytes=LIMIT) as stream:
         return stream.read()
 
@@ -89,7 +89,7 @@ def test_whatever_is_wrong_is_refused_in_the_same_words(
     path = REFUSED[name].format(inside, inside.parent / "outside")
     before = descriptors()
     with pytest.raises(NotImportable) as error:
-        opened(path, [inside])
+        read_inside(path, [inside])
     assert error.value.status == 400
     assert str(error.value) == (
         "give the absolute path of a readable .vbo file of at most 1 MiB "
@@ -101,44 +101,44 @@ def test_whatever_is_wrong_is_refused_in_the_same_words(
 def test_a_pipe_is_refused_at_once(inside: Path) -> None:
     with pytest.raises(NotImportable):
         # without O_NONBLOCK it would wait for a writer for ever
-        opened(str(inside / "pipe.vbo"), None)
+        read_inside(str(inside / "pipe.vbo"), None)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_refused(inside: Path) -> None:
     (inside / "good.vbo").chmod(0)
     with pytest.raises(NotImportable):
-        opened(str(inside / "good.vbo"), [inside])
+        read_inside(str(inside / "good.vbo"), [inside])
 
 
 @pytest.mark.parametrize("roots", [1, 2, None])
 def test_a_good_file_is_opened(inside: Path, roots: int | None) -> None:
     folders = {1: [inside], 2: [inside.parent / "missing", inside.parent], None: None}[roots]
-    assert opened(str(inside / "good.vbo"), folders) == b"hello"
+    assert read_inside(str(inside / "good.vbo"), folders) == b"hello"
 
 
 def test_links_that_stay_inside_are_followed(inside: Path, tmp_path: Path) -> None:
     (inside / "way.vbo").symlink_to(inside / "good.vbo")
     (tmp_path / "door").symlink_to(inside)
-    assert opened(str(inside / "way.vbo"), [inside]) == b"hello"
-    assert opened(str(tmp_path / "door" / "good.vbo"), [inside]) == b"hello"
-    assert opened(str(inside / "good.vbo"), [tmp_path / "door"]) == b"hello"
-    assert opened(str(inside / ".." / "inside" / "good.vbo"), [inside]) == b"hello"
+    assert read_inside(str(inside / "way.vbo"), [inside]) == b"hello"
+    assert read_inside(str(tmp_path / "door" / "good.vbo"), [inside]) == b"hello"
+    assert read_inside(str(inside / "good.vbo"), [tmp_path / "door"]) == b"hello"
+    assert read_inside(str(inside / ".." / "inside" / "good.vbo"), [inside]) == b"hello"
 
 
 def test_without_roots_any_place_and_second_names_are_fine(inside: Path) -> None:
-    assert opened(str(inside / "hard.vbo"), None) == b"secret"
-    assert opened(str(inside / "link.vbo"), None) == b"secret"
+    assert read_inside(str(inside / "hard.vbo"), None) == b"secret"
+    assert read_inside(str(inside / "link.vbo"), None) == b"secret"
 
 
 def test_without_any_root_nothing_is_opened(inside: Path) -> None:
     with pytest.raises(NotImportable):
-        opened(str(inside / "good.vbo"), [])
+        read_inside(str(inside / "good.vbo"), [])
 
 
 def test_the_suffix_may_be_in_capitals(inside: Path) -> None:
     (inside / "LOUD.VBO").write_bytes(b"x")
-    assert opened(str(inside / "LOUD.VBO"), [inside]) == b"x"
+    assert read_inside(str(inside / "LOUD.VBO"), [inside]) == b"x"
 
 
 def test_a_file_swapped_between_opening_and_checking_is_refused(
@@ -147,12 +147,12 @@ def test_a_file_swapped_between_opening_and_checking_is_refused(
     path = inside / "good.vbo"
     real = os.open
 
-    def swapped(name: str | Path, flags: int) -> int:
+    def swap(name: str | Path, flags: int) -> int:
         descriptor = real(name, flags)
         path.unlink()
         path.symlink_to(inside.parent / "outside" / "secret.vbo")
         return descriptor
 
-    monkeypatch.setattr(os, "open", swapped)
+    monkeypatch.setattr(os, "open", swap)
     with pytest.raises(NotImportable):
-        opened(str(path), [inside])
+        read_inside(str(path), [inside])

@@ -46,7 +46,7 @@ def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "name", "said"),
+    ("data", "name", "message"),
     [
         (b"hello", "a.vbo", "no .data. section"),
         (b"", "a.vbo", "no .data. section"),
@@ -69,8 +69,8 @@ def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
         (b"time" + b",speed" * 1100 + b"\n" + b"1" + b",2" * 1100, "a.csv", "more than 1024 col"),
     ],
 )
-def test_what_cannot_be_read_is_an_answer_in_words(data: bytes, name: str, said: str) -> None:
-    with pytest.raises(UnreadableRecording, match=said) as error:
+def test_what_cannot_be_read_is_an_answer_in_words(data: bytes, name: str, message: str) -> None:
+    with pytest.raises(UnreadableRecording, match=message) as error:
         read_recording(io.BytesIO(data), name)
     assert error.value.status == 422
     assert isinstance(error.value, UnparsableVbo) == name.endswith(".vbo")
@@ -84,9 +84,9 @@ def test_a_real_racechrono_lap_agrees_with_its_own_distance(root: Path) -> None:
     with path.open("rb") as stream:
         recording = read_recording(stream, path.name)
     columns, signals = recording.frames.columns, recording.signals
-    told = signals["distance_traveled"].value
+    logged = signals["distance_traveled"].value
     assert len(recording.frames) == len(path.read_text("utf-8").splitlines()) - 12
-    assert columns["distance_m"][-1] == pytest.approx(told[-1] - told[0], rel=2e-3)
+    assert columns["distance_m"][-1] == pytest.approx(logged[-1] - logged[0], rel=2e-3)
     assert columns["lat"][0] == 31.0781678
     assert columns["lon"][0] == 121.1164132
     v, t = columns["speed_ms"], columns["timestamp"]

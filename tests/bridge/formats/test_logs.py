@@ -36,7 +36,7 @@ CAR = "tarnhow-pip-180"
 SECONDS = 30.0
 
 
-def recorded(path: Path, choice: BusChoice | None = None) -> Recording:
+def read_log(path: Path, choice: BusChoice | None = None) -> Recording:
     with path.open("rb") as stream:
         return read_recording(stream, path.name, Options(bus=choice or BusChoice(DATA, car=CAR)))
 
@@ -55,14 +55,14 @@ async def test_a_bus_log_becomes_a_session(suffix: str, bridge: Bridge, tmp_path
     assert done["duration_s"] == pytest.approx(SECONDS, abs=0.2)
     assert done["warnings"] == []
     listed = await bridge.ok("GET", "/session/one/capabilities")
-    names = {one["name"] for one in listed["signals"]}
+    names = {signal["name"] for signal in listed["signals"]}
     assert {"speed_mph", "yaw_rate_dps", "water_temp_c", "rpm"} <= names
     status, code = await bridge.refused("POST", "/session/import", body)
     assert (status, code) == (409, "session_exists")
 
 
 def test_the_frames_hold_what_the_bus_told(tmp_path: Path) -> None:
-    recording = recorded(write(tmp_path / "a.log", drive(SECONDS)))
+    recording = read_log(write(tmp_path / "a.log", drive(SECONDS)))
     columns = recording.frames.columns
     assert np.allclose(columns["g_lat"], 0.4)
     assert np.allclose(columns["g_long"], -0.3)
@@ -80,16 +80,16 @@ def test_the_frames_hold_what_the_bus_told(tmp_path: Path) -> None:
 
 
 def test_a_car_that_stands_has_as_many_frames_as_one_that_moves(tmp_path: Path) -> None:
-    frames = [one for one in drive(20) if one.arbitration_id != 0x420]
+    frames = [frame for frame in drive(20) if frame.arbitration_id != 0x420]
     still = load_dbc(DATA / "dbc" / "paddock-dash.dbc").messages[0x420]
-    told = still.encode({"rpm": 900, "speed_mph": 0.0, "gear": 0, "water_temp_f": 180.0})
+    payload = still.encode({"rpm": 900, "speed_mph": 0.0, "gear": 0, "water_temp_f": 180.0})
     frames += [
         can.Message(timestamp=BEGIN + at / 20, arbitration_id=0x420, is_extended_id=False,
-                    data=told, channel=0)
+                    data=payload, channel=0)
         for at in range(400)
     ]  # fmt: skip
-    frames.sort(key=lambda one: one.timestamp)
-    recording = recorded(write(tmp_path / "a.log", frames))
+    frames.sort(key=lambda frame: frame.timestamp)
+    recording = read_log(write(tmp_path / "a.log", frames))
     assert set(recording.frames.columns["speed_ms"]) == {0.0}
     assert np.diff(recording.frames.columns["timestamp"])[:-1] == pytest.approx(0.1, abs=1e-6)
 
@@ -98,14 +98,14 @@ def test_a_clock_that_was_set_back_folds_nothing(tmp_path: Path) -> None:
     lines = write(tmp_path / "a.log", drive(10)).read_bytes()
     later = write(tmp_path / "b.log", drive(10, BEGIN - 5000)).read_bytes()
     (tmp_path / "c.log").write_bytes(lines + later)
-    recording = recorded(tmp_path / "c.log")
+    recording = read_log(tmp_path / "c.log")
     assert (np.diff(recording.frames.columns["timestamp"]) > 0).all()
     assert {doubt.code: doubt.times for doubt in recording.doubts} == {"clock_set_back": 1}
     assert np.ptp(recording.frames.columns["timestamp"]) == pytest.approx(20, abs=0.3)
 
 
 def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> None:
-    recording = recorded(write(tmp_path / "a.log", drive(10)), BusChoice(DATA))
+    recording = read_log(write(tmp_path / "a.log", drive(10)), BusChoice(DATA))
     columns = recording.frames.columns
     assert np.allclose(columns["speed_ms"], 44.7 * 0.44704)
     assert np.allclose(columns["g_lat"], 0.4)
@@ -116,7 +116,7 @@ def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> 
 
 @ONE_BACKEND
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"dbc": ["nowhere"]}, "there is no nowhere"),
         ({"dbc": ["/etc/other.dbc"]}, "data folder"),
@@ -126,18 +126,18 @@ def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> 
     ],
 )
 async def test_a_wrong_choice_is_told_and_leaves_nothing(
-    change: dict[str, object], said: str, bridge: Bridge, tmp_path: Path
+    change: dict[str, object], message: str, bridge: Bridge, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "a.log", drive(2))
     answer = await bridge.post("/session/import", {"path": str(path), **change})
     assert answer.status == 422
-    assert said in answer.json["error"]
+    assert message in answer.json["error"]
     assert (await bridge.ok("GET", "/sessions"))["sessions"] == []
 
 
 @ONE_BACKEND
 async def test_a_log_of_another_bus_is_told(bridge: Bridge, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.log", [one for one in messages(50) if one.is_extended_id])
+    path = write(tmp_path / "a.log", [frame for frame in messages(50) if frame.is_extended_id])
     answer = await bridge.post("/session/import", {"path": str(path)})
     assert answer.status == 422
     assert "give the DBC file of its bus" in answer.json["error"]
@@ -174,7 +174,7 @@ def test_other_mf4_files_give_their_own_channels(tmp_path: Path) -> None:
     )
     mdf.save(tmp_path / "a.mf4")
     mdf.close()
-    recording = recorded(tmp_path / "a.mf4")
+    recording = read_log(tmp_path / "a.mf4")
     assert np.allclose(recording.frames.columns["speed_ms"], 20.0)
     assert recording.signals["oil_press_bar"].value.tolist() == list(range(200))
 
@@ -185,7 +185,7 @@ def test_a_real_mf4_log_is_read() -> None:
     if not path.is_file():
         pytest.skip("the folder of real files is not beside the project")
     with pytest.raises(UnreadableRecording, match="none of the 2 ids"):
-        recorded(path)
+        read_log(path)
 
 
 @pytest.mark.slow
@@ -216,10 +216,10 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_anything_is_unpacked(
 def test_a_packed_file_of_an_ordinary_size_reaches_its_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given: list[bytes] = []
+    pieces: list[bytes] = []
 
     def read_in_child(stream: BinaryIO, _extra: str) -> child_process.ChildOutput:
-        given.append(stream.read())
+        pieces.append(stream.read())
         raise UnreadableRecording("enough")
 
     monkeypatch.setattr(child_process, "read_in_child", read_in_child)
@@ -228,14 +228,14 @@ def test_a_packed_file_of_an_ordinary_size_reaches_its_reader(
     for content in contents:
         with pytest.raises(UnreadableRecording, match="enough"):
             read_recording(io.BytesIO(content), "a.xrz")
-    assert given == contents
+    assert pieces == contents
 
 
 @pytest.mark.parametrize(("name", "package"), [("a.mf4", "asammdf"), ("a.xrz", "libxrk")])
 def test_a_missing_extra_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda one: None if one == package else known(one)
+        importlib.util, "find_spec", lambda name: None if name == package else find_spec(name)
     )
     with pytest.raises(FormatNotInstalled, match=package) as error:
         read_recording(io.BytesIO(b"x" * 50), name)
@@ -249,16 +249,18 @@ def test_a_real_drive_agrees_with_cantools() -> None:
     )
     if not log.is_file():
         pytest.skip("the folder of real files is not beside the project")
-    recording = recorded(log, BusChoice(DATA, (str(dbc),), dbc_anywhere=True))
+    recording = read_log(log, BusChoice(DATA, (str(dbc),), dbc_anywhere=True))
     pack = load_dbc(dbc)
     expected: dict[str, list[tuple[float, float]]] = {}
     with can.LogReader(log) as reader:
-        for one in reader:
-            message = pack.messages.get(one.arbitration_id)
+        for frame in reader:
+            message = pack.messages.get(frame.arbitration_id)
             if message is not None:
-                told = message.decode(bytes(one.data), allow_truncated=True, decode_choices=False)
-                for name, value in told.items():  # type: ignore[union-attr]
-                    expected.setdefault(name, []).append((one.timestamp, float(value)))  # type: ignore[arg-type]
+                values = message.decode(
+                    bytes(frame.data), allow_truncated=True, decode_choices=False
+                )
+                for name, value in values.items():  # type: ignore[union-attr]
+                    expected.setdefault(name, []).append((frame.timestamp, float(value)))  # type: ignore[arg-type]
     taken = {signal: mapped.channel for signal, mapped in recording.mapping.items()}
     named = {signal for signal, channel in taken.items() if channel} - set(WIDE)
     assert set(recording.signals) == set(expected) | named

@@ -38,16 +38,16 @@ def test_another_recording_of_the_same_second_has_an_id_of_its_own() -> None:
     columns = {name: np.full(20, np.nan) for name in WIDE}
     columns |= {"timestamp": times, "distance_m": np.arange(20.0)}
     recording = Recording(Frames(columns), facts={"time_base": "utc"})
-    known: dict[str, SessionRow] = {}
+    rows: dict[str, SessionRow] = {}
 
     def name() -> str:
-        return name_session(recording, SessionMeta(), None, Library(), known.get)[0]
+        return name_session(recording, SessionMeta(), None, Library(), rows.get)[0]
 
     first = name()
     assert first == "session-20231114-221320"
-    known[first] = SessionRow(first, n_frames=20, distance_m=19.0)
+    rows[first] = SessionRow(first, n_frames=20, distance_m=19.0)
     assert name() == first  # the same recording: it is refused
-    known[first] = SessionRow(first, n_frames=20, distance_m=500.0)
+    rows[first] = SessionRow(first, n_frames=20, distance_m=500.0)
     assert name() == f"{first}-2"
-    known[f"{first}-2"] = SessionRow(first, n_frames=7, distance_m=19.0)
+    rows[f"{first}-2"] = SessionRow(first, n_frames=7, distance_m=19.0)
     assert name() == f"{first}-3"

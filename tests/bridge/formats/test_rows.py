@@ -17,8 +17,8 @@ def read(text: str | bytes, columns: int = 3, *, commas: bool = False) -> Table:
     return read_table(io.BytesIO(data), columns, commas=commas)
 
 
-def rows(found: Table) -> list[list[float]]:
-    return [[float(value) for value in row] for row in zip(*found.columns, strict=True)]
+def rows(table: Table) -> list[list[float]]:
+    return [[float(value) for value in row] for row in zip(*table.columns, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def rows(found: Table) -> list[list[float]]:
     ],
 )
 def test_numbers_are_read_however_they_are_written(text: str) -> None:
-    found = read(text)
-    assert rows(found) == [[1, 2, 3], [4, 5, 6]]
-    assert not found.skipped
+    table = read(text)
+    assert rows(table) == [[1, 2, 3], [4, 5, 6]]
+    assert not table.skipped
 
 
 def test_odd_cells_anywhere_cost_no_good_row() -> None:
@@ -49,10 +49,10 @@ def test_odd_cells_anywhere_cost_no_good_row() -> None:
     for at in sorted(chance.choice(8000, 60, replace=False), reverse=True):
         lines[at:at] = odd
     for end in ("\n", "\r\n"):
-        found = read("\n\n" + end.join(lines))
-        assert len(found) == 8000 + 4 * 60
-        assert np.nansum(found.columns[0]) == sum(range(1000, 9000)) + 60 * (9 + 1000 + 1)
-        assert dict(found.skipped) == {"rows_short": 120, "values_unreadable": 240}
+        table = read("\n\n" + end.join(lines))
+        assert len(table) == 8000 + 4 * 60
+        assert np.nansum(table.columns[0]) == sum(range(1000, 9000)) + 60 * (9 + 1000 + 1)
+        assert dict(table.skipped) == {"rows_short": 120, "values_unreadable": 240}
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_odd_cells_anywhere_cost_no_good_row() -> None:
 def test_an_odd_row_is_left_out_and_counted(odd: str, what: str, place: int) -> None:
     lines = ["1 2 3", "4 5 6"]
     lines.insert(place, odd)
-    found = read("\n".join(lines))
-    assert rows(found) == [[1, 2, 3], [4, 5, 6]]
-    assert dict(+found.skipped) == {what: 1}
+    table = read("\n".join(lines))
+    assert rows(table) == [[1, 2, 3], [4, 5, 6]]
+    assert dict(+table.skipped) == {what: 1}
 
 
 @pytest.mark.parametrize(
     "cell", ["-", "--", "1.#QNAN", "1_0", "0x10", "\u0661", "5..6", "+-1", "NA"]
 )
 def test_a_cell_without_a_number_is_null_and_counted(cell: str) -> None:
-    found = read(f"1 {cell} 3\n4 5 6\n".encode())
-    assert np.isnan(found.columns[1][0])
-    assert found.columns[1][1] == 5.0
-    assert found.skipped["values_unreadable"] == 1
+    table = read(f"1 {cell} 3\n4 5 6\n".encode())
+    assert np.isnan(table.columns[1][0])
+    assert table.columns[1][1] == 5.0
+    assert table.skipped["values_unreadable"] == 1
 
 
 @pytest.mark.parametrize("cell", ["nan", "-NaN", "inf", "-inf", "1e300", "9" * 400, "9E36"])
@@ -93,22 +93,22 @@ def test_a_number_that_is_no_reading_is_null_and_counted(
 ) -> None:
     lines = [*["1 2 3"] * rows_beside, *[f"1 {cell} 3"] * 300, *["here we are"] * odd]
     text = "\n".join(lines)
-    found = read(text.replace(" ", ",") if commas else text, commas=commas)
-    assert np.isnan(found.columns[1]).sum() == 300
-    assert found.skipped["values_unreadable"] == 300
+    table = read(text.replace(" ", ",") if commas else text, commas=commas)
+    assert np.isnan(table.columns[1]).sum() == 300
+    assert table.skipped["values_unreadable"] == 300
 
 
 def test_empty_cells_beside_written_nothing_are_not_counted() -> None:
-    found = read(",nan,3\n4,,\n,inf,9\n7,8,\n", commas=True)
-    assert np.isnan(found.columns[1]).tolist() == [True, True, True, False]
-    assert dict(+found.skipped) == {"values_unreadable": 2}
+    table = read(",nan,3\n4,,\n,inf,9\n7,8,\n", commas=True)
+    assert np.isnan(table.columns[1]).tolist() == [True, True, True, False]
+    assert dict(+table.skipped) == {"values_unreadable": 2}
 
 
 def test_empty_cells_between_commas_are_null() -> None:
-    found = read(",2,3\r\n4,,\r\n,,9\n7,8,", commas=True)
+    table = read(",2,3\r\n4,,\r\n,,9\n7,8,", commas=True)
     expected = [[np.nan, 2, 3], [4, np.nan, np.nan], [np.nan, np.nan, 9], [7, 8, np.nan]]
-    assert np.array_equal(np.array(found.columns).T, np.array(expected), equal_nan=True)
-    assert not +found.skipped
+    assert np.array_equal(np.array(table.columns).T, np.array(expected), equal_nan=True)
+    assert not +table.skipped
 
 
 def test_blocks_are_cut_between_lines_whatever_their_size() -> None:
@@ -120,7 +120,7 @@ def test_blocks_are_cut_between_lines_whatever_their_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "no rows"),
         (b"\n \n\r\n", "no rows"),
@@ -131,8 +131,8 @@ def test_blocks_are_cut_between_lines_whatever_their_size() -> None:
         (b"1 2 3\n" * 200_000 + b"7" * 65_537 + b"\n1 2 3\n", "longer than 65536"),
     ],
 )
-def test_what_is_no_table_is_refused_in_words(data: bytes, said: str) -> None:
-    with pytest.raises(UnreadableRecording, match=said):
+def test_what_is_no_table_is_refused_in_words(data: bytes, message: str) -> None:
+    with pytest.raises(UnreadableRecording, match=message):
         read(data)
 
 
@@ -155,15 +155,15 @@ class Endless(io.RawIOBase):
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "said"),
+    ("limit", "value", "message"),
     [("MOST_ROWS", 1000, "more than 1000 rows"), ("LARGEST_FILE", 2**20, "larger than 1 MiB")],
 )
 def test_a_stream_without_an_end_is_refused(
-    limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
+    limit: str, value: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(number_rows, limit, value)
     endless = Endless()
-    with pytest.raises(UnreadableRecording, match=said):
+    with pytest.raises(UnreadableRecording, match=message):
         read_table(endless, 3, commas=False)  # type: ignore[arg-type]
     assert endless.taken < 2**23
 

@@ -45,10 +45,10 @@ def test_a_moment_is_read_as_people_and_programs_write_it(
     text: str, expected: datetime | float | None
 ) -> None:
     day, seconds = parse_moment(text)
-    found = None if day is None and seconds is None else (day or 0.0) + (seconds or 0.0)
+    moment = None if day is None and seconds is None else (day or 0.0) + (seconds or 0.0)
     wanted = expected.timestamp() if isinstance(expected, datetime) else expected
-    assert parse_moment(text).unix == (found if isinstance(expected, datetime) else None)
-    assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-6))
+    assert parse_moment(text).unix == (moment if isinstance(expected, datetime) else None)
+    assert moment == (wanted if wanted is None else pytest.approx(wanted, abs=1e-6))
 
 
 PLACE = "46.0,9.0"

@@ -1,8 +1,8 @@
-"""Reads the frames of CAN logs: candump's, Vector's ASC and BLF, PEAK's TRC.
+"""Reads the frames of CAN logs: candump, Vector's ASC and BLF, PEAK's TRC.
 
-python-can knows the last three, and gives up at the first odd line; here it goes on with the next
-one, which is counted. What it does not know is put right on the way in: dates of ASC logs, their
-time stamps that count from the line before, and traces of version 1.2.
+python-can parses the last three but stops at the first odd line; here odd lines are counted and
+skipped. Lines are adapted where it lacks support: dates and relative time stamps of ASC logs, and
+TRC version 1.2.
 """
 
 import contextlib
@@ -16,20 +16,20 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 import can
 from can.io.blf import BLFParseError
 
-from runtime.bridge.can.frames import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, batch_of
-from runtime.bridge.formats.can_recording import CHUNK, Tally, line_blocks
+from runtime.bridge.can.frames import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, to_batch
+from runtime.bridge.formats.can_recording import CHUNK, Tally, read_line_blocks
 from runtime.bridge.formats.options import UnreadableRecording
 
 _ERROR: Final = 0x2000_0000
-"""Flag of an error frame in an id of candump's."""
-_LOG: Final = re.compile(
+"""Flag of error frames in ids of candump."""
+_LOG_LINE: Final = re.compile(
     r"\((?P<t>\d{1,17}(?:\.\d{1,9})?)\)\s+(?P<channel>[^\s#]{1,32})\s+"
     r"(?P<id>[0-9A-F]{3}|[0-9A-F]{8})#(?:(?P<remote>R\d?)|(?:#.)?(?P<data>\S*))"
     r"(?:\s+[RT])?",
     re.ASCII | re.IGNORECASE,
 )
 """A line of a log file (``-l``, ``-L``)."""
-_CONSOLE: Final = re.compile(
+_CONSOLE_LINE: Final = re.compile(
     r"\((?P<t>[-:. \d]{1,32})\)\s+(?P<channel>\S{1,32})\s+(?:(?:RX|TX)\s+\S+\s+\S+\s+)?"
     r"(?P<id>[0-9A-F]{3}|[0-9A-F]{8})\s+\[(?P<length>\d{1,2})\]\s*"
     r"(?:(?P<remote>remote.*)|(?P<data>.*))",
@@ -45,27 +45,27 @@ _DATE: Final = re.compile(
     r"(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?\s*([ap]m)?\s+(\d{4})",
     re.IGNORECASE,
 )
-_ASC: Final = re.compile(r"\s*(date\s|base\s+(hex|dec)|//|begin triggerblock)", re.IGNORECASE)
+_ASC_HEAD: Final = re.compile(r"\s*(date\s|base\s+(hex|dec)|//|begin triggerblock)", re.IGNORECASE)
 _DELTAS: Final = re.compile(r"base\s.*\srelative\s*$", re.IGNORECASE)
 _END_OF_HEAD: Final = "no internal events logged"
-"""Without this line the reader of ASC logs takes the first frame for the end of the head."""
+"""Without this line python-can takes the first frame of an ASC log for the end of the head."""
 _VERSIONS: Final = frozenset("1.0 1.1 1.2 1.3 2.0 2.1".split())
 _FAULTS: Final = (
     can.CanError, BLFParseError, ValueError, LookupError, TypeError, ArithmeticError, OSError,
     struct.error, zlib.error, NotImplementedError,
 )  # fmt: skip
-"""What comes out of python-can where a log is damaged."""
-_OBJECT: Final = struct.Struct("<4sHHLL")
+"""What python-can raises on damaged logs."""
+_OBJECT_HEAD: Final = struct.Struct("<4sHHLL")
 _CONTAINER: Final = 10
-_PACKED: Final = 16
-"""Bytes before the packed data of a container."""
-_MOST: Final = 64 << 20
-"""Bytes of an unpacked container; a larger one is a fault or an attack."""
+_CONTAINER_HEAD: Final = 16
+"""Bytes before the compressed data of a container."""
+_LARGEST_CONTAINER: Final = 64 << 20
+"""Limit on the bytes of an unpacked container, against damage and attacks."""
 _AS_WRITTEN: Final = "as written, read as UTC"
 
 
 class _Frame(NamedTuple):
-    """One frame as its log has it."""
+    """One frame of a log."""
 
     t: float
     can_id: int
@@ -77,25 +77,25 @@ class _Frame(NamedTuple):
 
 
 def read_candump(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
-    """The frames of a candump log; a file without any frame gives none."""
-    return _batches(_candump(stream, tally), tally)
+    """Read the frames of a candump log."""
+    return _batch(_read_candump_lines(stream, tally), tally)
 
 
-def _candump(stream: BinaryIO, tally: Tally) -> Iterator[_Frame]:
-    for line in filter(None, map(str.strip, _text_lines(stream, tally))):
-        match = _LOG.fullmatch(line) or _CONSOLE.fullmatch(line)
+def _read_candump_lines(stream: BinaryIO, tally: Tally) -> Iterator[_Frame]:
+    for line in filter(None, map(str.strip, _read_lines(stream, tally))):
+        match = _LOG_LINE.fullmatch(line) or _CONSOLE_LINE.fullmatch(line)
         try:
             if match is None:
-                raise ValueError("no line of candump's")
-            frame = _candump_frame(match)
+                raise ValueError("not a line of candump")
+            frame = _parse_candump_line(match)
         except ValueError:
             tally.malformed += 1
         else:
             yield frame
 
 
-def _candump_frame(match: re.Match[str]) -> _Frame:
-    """Raises ValueError where it is none."""
+def _parse_candump_line(match: re.Match[str]) -> _Frame:
+    """Convert a matching line; raises ValueError if it is not a frame."""
     fields = match.groupdict()
     extended, can_id = len(fields["id"]) == 8, int(fields["id"], 16)
     data = None
@@ -104,7 +104,7 @@ def _candump_frame(match: re.Match[str]) -> _Frame:
         digits = fields["data"] if length is None else fields["data"][: 3 * int(length)]
         data = bytes.fromhex(digits)
         if length is not None and len(data) != int(length):
-            raise ValueError("of another length than it says")
+            raise ValueError("length does not match the data")
     try:
         t = float(fields["t"])
     except ValueError:
@@ -114,37 +114,38 @@ def _candump_frame(match: re.Match[str]) -> _Frame:
 
 
 def read_asc(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
-    """The frames of an ASC log."""
-    lines = _Lines(_asc_lines(stream, tally), _END_OF_HEAD)
-    messages = _patiently(can.ASCReader(cast(Any, lines)), lines, tally)
-    return _batches(
-        (_frame(one, 1)._replace(t=one.timestamp + (tally.created or 0.0)) for one in messages),
-        tally,
+    """Read the frames of an ASC log."""
+    lines = _Lines(_adapt_asc_lines(stream, tally), _END_OF_HEAD)
+    messages = _retry(can.ASCReader(cast(Any, lines)), lines, tally)
+    frames = (
+        _convert(message, 1)._replace(t=message.timestamp + (tally.created or 0.0))
+        for message in messages
     )
+    return _batch(frames, tally)
 
 
 def read_trc(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
-    """The frames of a TRC trace."""
-    lines = _Lines(_trc_lines(stream, tally))
+    """Read the frames of a TRC trace."""
+    lines = _Lines(_adapt_trc_lines(stream, tally))
     reader = can.TRCReader(cast(Any, lines))
 
     def frames() -> Iterator[_Frame]:
-        for message in _patiently(reader, lines, tally):
+        for message in _retry(reader, lines, tally):
             if tally.created is None and reader.start_time is not None:
                 tally.created = reader.start_time.timestamp()
                 tally.notes["start_date"] = _AS_WRITTEN
-            yield _frame(message, 0)
+            yield _convert(message, 0)
 
-    return _batches(frames(), tally)
+    return _batch(frames(), tally)
 
 
 def read_blf(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
-    """The frames of a BLF log; what follows the first damage is left out, and told as a doubt."""
+    """Read the frames of a BLF log up to the first damage, which becomes a warning."""
     begin = stream.tell()
     try:
         _check_containers(stream, tally)
         stream.seek(begin)
-        reader = can.BLFReader(cast(Any, _Opened(stream)))
+        reader = can.BLFReader(cast(Any, _OpenFile(stream)))
     except _FAULTS:
         raise UnreadableRecording("the file is not a BLF log, or its head is damaged") from None
     if reader.start_timestamp > 0:
@@ -152,15 +153,15 @@ def read_blf(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
         tally.notes["start_date"] = _AS_WRITTEN
 
     def frames() -> Iterator[_Frame]:
-        with contextlib.suppress(*_FAULTS):  # the damage was told
+        with contextlib.suppress(*_FAULTS):  # a warning names the damage
             for message in reader:
-                yield _frame(message, 1)
+                yield _convert(message, 1)
 
-    return _batches(frames(), tally)
+    return _batch(frames(), tally)
 
 
-def _frame(message: can.Message, first_channel: int) -> _Frame:
-    """A message of python-can; *first_channel* is the log's name of its channel 0."""
+def _convert(message: can.Message, first_channel: int) -> _Frame:
+    """Convert a message of python-can; *first_channel* is the log's name of its channel 0."""
     channel: Any = message.channel
     return _Frame(
         message.timestamp,
@@ -172,27 +173,27 @@ def _frame(message: can.Message, first_channel: int) -> _Frame:
     )
 
 
-class _Opened:
-    """The part of a file that python-can uses; whoever opened the file closes it."""
+class _OpenFile:
+    """The part of a file that python-can uses; closing it does nothing."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.read = stream.read
         self.write = None
 
     def close(self) -> None:
-        """See the class."""
+        """Leave the file open for the caller."""
 
 
 class _Lines:
-    """Lines in place of a text file."""
+    """Lines that python-can reads like a text file."""
 
     def __init__(self, lines: Iterator[str], restart: str = "") -> None:
         self._lines = lines
         self.restart = restart
-        """What a reader that begins again needs to be told first."""
+        """The line that a restarted reader needs first."""
         self.read = self.write = None
         self.before = ""
-        """A line to be given first."""
+        """A line to yield next."""
         self.ended = False
 
     def __iter__(self) -> "_Lines":
@@ -207,29 +208,29 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
+        """Leave the file open for the caller."""
 
 
-def _text_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
-    for block in line_blocks(stream, tally):
+def _read_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
+    for block in read_line_blocks(stream, tally):
         yield from block.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
 
 
-def _asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
-    """With absolute stamps; raises `UnreadableRecording` where the first line is none of ASC's."""
+def _adapt_asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
+    """Yield lines with absolute stamps; raises `UnreadableRecording` for other files."""
     opened = deltas = ended = False
     now = 0.0
-    for line in _text_lines(stream, tally):
+    for line in _read_lines(stream, tally):
         if not opened:
-            if not _ASC.match(line):
-                text = "the file is not an ASC log: it begins with no date and no base"
+            if not _ASC_HEAD.match(line):
+                text = "the file is not an ASC log: it does not begin with a date or base"
                 raise UnreadableRecording(text)
             opened = True
         head = line.lstrip()[:1].lower()
         if head in ("d", "b"):
             deltas = deltas or bool(_DELTAS.match(line.strip()))
             tally.notes["time_stamps"] = "relative" if deltas else "absolute"
-            if (moment := _moment(line.strip())) is not None:
+            if (moment := _parse_date(line.strip())) is not None:
                 tally.created = moment
                 tally.notes["start_date"] = _AS_WRITTEN
         elif head.isdigit() and not ended:
@@ -246,8 +247,8 @@ def _asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
         yield line
 
 
-def _moment(line: str) -> float | None:
-    """Unix seconds of a date in English or German, read as UTC."""
+def _parse_date(line: str) -> float | None:
+    """Parse a date in English or German as UTC; returns Unix seconds."""
     match = _DATE.match(line)
     if match is None:
         return None
@@ -264,19 +265,19 @@ def _moment(line: str) -> float | None:
         return None
 
 
-def _trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
-    """Lines of versions that python-can knows; raises `UnreadableRecording` for others."""
+def _adapt_trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
+    """Yield lines for python-can; raises `UnreadableRecording` for unsupported versions."""
     version = ""
-    for line in filter(None, map(str.strip, _text_lines(stream, tally))):
+    for line in filter(None, map(str.strip, _read_lines(stream, tally))):
         if not version:
             if not line.startswith(";"):
-                text = "the file is not a TRC trace: it has no head of lines with ;"
+                text = "the file is not a TRC trace: it has no header lines with ;"
                 raise UnreadableRecording(text)
             version = "1.0"
         if line.startswith(";$FILEVERSION="):
             version = line.partition("=")[2]
             if version not in _VERSIONS:
-                raise UnreadableRecording("the trace is of a version that is not known")
+                raise UnreadableRecording("the version of the trace is not supported")
             if version == "1.2":
                 line = ";$FILEVERSION=1.3"
         elif version == "1.2" and not line.startswith(";"):
@@ -287,23 +288,23 @@ def _trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
 
 
 def _check_containers(stream: BinaryIO, tally: Tally) -> None:
-    """Tell of damage, and refuse a log with a container that would not fit memory."""
+    """Warn of damage, and refuse a log with a container that would not fit into memory."""
     if stream.read(4) != b"LOGG":
         raise UnreadableRecording("the file is not a BLF log")
     stream.seek(int.from_bytes(stream.read(4), "little") - 8, 1)
     damaged = False
-    while (head := stream.read(_OBJECT.size)) and not damaged:
-        if len(head) < _OBJECT.size:
+    while (head := stream.read(_OBJECT_HEAD.size)) and not damaged:
+        if len(head) < _OBJECT_HEAD.size:
             damaged = True
             break
-        mark, _, _, size, kind = _OBJECT.unpack(head)
-        body = stream.read(max(size - _OBJECT.size, 0))
+        mark, _, _, size, kind = _OBJECT_HEAD.unpack(head)
+        body = stream.read(max(size - _OBJECT_HEAD.size, 0))
         stream.read(size % 4)
-        damaged = mark != b"LOBJ" or len(body) != size - _OBJECT.size
+        damaged = mark != b"LOBJ" or len(body) != size - _OBJECT_HEAD.size
         if kind == _CONTAINER and body[:1] == b"\x02" and not damaged:
             unpacker = zlib.decompressobj()
             try:
-                unpacker.decompress(body[_PACKED:], _MOST)
+                unpacker.decompress(body[_CONTAINER_HEAD:], _LARGEST_CONTAINER)
             except zlib.error:
                 damaged = True
             if unpacker.unconsumed_tail:
@@ -313,8 +314,8 @@ def _check_containers(stream: BinaryIO, tally: Tally) -> None:
         tally.doubts.append(("log_damaged", "the log ends in a damaged part, which is left out"))
 
 
-def _patiently(reader: Iterable[can.Message], lines: _Lines, tally: Tally) -> Iterator[can.Message]:
-    """The messages of a text log, beyond lines that python-can cannot read."""
+def _retry(reader: Iterable[can.Message], lines: _Lines, tally: Tally) -> Iterator[can.Message]:
+    """Yield the messages of a text log; skip lines that python-can cannot read."""
     while not lines.ended:
         try:
             yield from reader
@@ -325,8 +326,8 @@ def _patiently(reader: Iterable[can.Message], lines: _Lines, tally: Tally) -> It
             lines.before = lines.restart
 
 
-def _batches(frames: Iterable[_Frame], tally: Tally) -> Iterator[Batch]:
-    """The data frames that are wanted; all others are counted."""
+def _batch(frames: Iterable[_Frame], tally: Tally) -> Iterator[Batch]:
+    """Batch the data frames of the selected channel; count all others."""
     t: list[float] = []
     keys: list[int] = []
     data: list[bytes] = []
@@ -341,12 +342,12 @@ def _batches(frames: Iterable[_Frame], tally: Tally) -> Iterator[Batch]:
             or len(payload) > LONGEST
         ):
             tally.malformed += 1
-        elif tally.takes(channel, 1):
+        elif tally.count_and_select(channel, 1):
             t.append(moment)
             keys.append(can_id | EXTENDED if extended else can_id)
             data.append(bytes(payload))
             if len(t) >= CHUNK:
-                yield batch_of(t, keys, data)
+                yield to_batch(t, keys, data)
                 t, keys, data = [], [], []
     if t:
-        yield batch_of(t, keys, data)
+        yield to_batch(t, keys, data)

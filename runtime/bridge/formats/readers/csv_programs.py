@@ -1,7 +1,7 @@
-"""The programs whose tables are known, and what their headers leave open.
+"""The programs whose CSV exports are recognized, with columns that their names do not explain.
 
-A table of any other program is read by the same reader; an entry here only gives it a name, and
-says what no table of names can know.
+Tables of other programs are read the same way; an entry adds the name of the program and signals
+that the general table of names cannot find.
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ class Program(NamedTuple):
 
     name: str
     opening: str = ""
-    """A part of the lines before the table, in lower case; empty: the columns decide."""
+    """Text in the lines before the table, in lower case; empty: the columns decide."""
     columns: frozenset[str] = frozenset()
-    """Columns that no other program has together, as `normalise_name` writes them."""
+    """Columns that identify the program, as `normalise_name` writes them."""
     channels: Mapping[str, str] = {}
-    """Columns by signal where their names could be anything, or say what is no such signal."""
+    """Columns by signal where names are ambiguous or misleading."""
     long: tuple[str, str, str] | None = None
-    """One reading a row: the columns of its name, its value and its unit."""
+    """With one reading per row: the columns of its name, value and unit."""
 
 
-def _columns(words: str) -> frozenset[str]:
+def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
@@ -35,35 +35,33 @@ PROGRAMS: Final = (
         "racerender data",
         channels={"g_lat": "Accel X", "g_long": "Accel Y", "brake_position_pct": "none"},
     ),
-    Program("harrys_laptimer", columns=_columns("index lapindex date time latitude heightm")),
-    Program("harrys_laptimer", "laptimer", _columns("index date time latitude")),
-    Program("racebox", columns=_columns("record time latitude gforcex gforcez lap")),
+    Program("harrys_laptimer", columns=_split("index lapindex date time latitude heightm")),
+    Program("harrys_laptimer", "laptimer", _split("index date time latitude")),
+    Program("racebox", columns=_split("record time latitude gforcex gforcez lap")),
     Program(
         "racebox",
-        columns=_columns("record time latitude kph x y z lap"),
+        columns=_split("record time latitude kph x y z lap"),
         channels={"speed_ms": "KPH:km/h", "g_long": "X", "g_lat": "Y"},
     ),
     Program(
         "racebox",
-        columns=_columns("record time latitude mph x y z lap"),
+        columns=_split("record time latitude mph x y z lap"),
         channels={"speed_ms": "MPH:mph", "g_long": "X", "g_lat": "Y"},
     ),
     Program("racebox", "format,racebox"),
-    Program("torque", columns=_columns("gpstime devicetime")),
+    Program("torque", columns=_split("gpstime devicetime")),
     Program(
-        "car_scanner",
-        columns=_columns("seconds pid value units"),
-        long=("PID", "VALUE", "UNITS"),
+        "car_scanner", columns=_split("seconds pid value units"), long=("PID", "VALUE", "UNITS")
     ),
     Program("obd_fusion", "# starttime"),
-    Program("racecapture", columns=_columns("interval utc latitude longitude")),
-    Program("vbox", columns=_columns("satellites time latitude longitude velocity heading")),
+    Program("racecapture", columns=_split("interval utc latitude longitude")),
+    Program("vbox", columns=_split("satellites time latitude longitude velocity heading")),
 )
-"""The first entry that fits counts."""
+"""The first matching entry counts."""
 
 
 def find_program(opening: str, keys: frozenset[str]) -> Program | None:
-    """The program of a table by the lines before it and its columns; None: an unknown one."""
+    """Find the program of a table by the lines before it and its columns."""
     opening = opening.lower()
     return next(
         (

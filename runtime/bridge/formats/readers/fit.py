@@ -1,7 +1,7 @@
-"""Reads FIT files of watches and cameras: the records, and the laps of their button.
+"""Reads FIT files of watches and cameras: records and button laps.
 
-Of the libraries for the format, those that are kept hold every message as objects and are made for
-all of a watch's profile. What a drive needs are two kinds of messages.
+The maintained libraries hold every message as an object and cover the whole profile of a watch; a
+drive needs few kinds of messages.
 """
 
 import struct
@@ -14,13 +14,13 @@ import numpy as np
 from runtime.bridge.formats.logger_laps import Lap
 from runtime.bridge.formats.number_rows import MOST_ROWS
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.recording_builder import record_channels
+from runtime.bridge.formats.recording_builder import build_from_channels
 from runtime.bridge.session.recording import ReadWarning, Recording, Samples
 
 LARGEST: Final = 64 * 1024 * 1024
 """A day of a watch is a few megabytes."""
 _EPOCH_S: Final = 631_065_600
-"""1989-12-31, from which FIT counts."""
+"""1989-12-31, the epoch of FIT."""
 _TYPES: Final[Mapping[int, tuple[str, float]]] = {
     0x00: ("B", 0xFF), 0x01: ("b", 0x7F), 0x02: ("B", 0xFF), 0x0A: ("B", 0), 0x0D: ("B", 0xFF),
     0x83: ("h", 0x7FFF), 0x84: ("H", 0xFFFF), 0x8B: ("H", 0),
@@ -28,7 +28,7 @@ _TYPES: Final[Mapping[int, tuple[str, float]]] = {
     0x88: ("f", float("nan")), 0x89: ("d", float("nan")),
     0x8E: ("q", 2**63 - 1), 0x8F: ("Q", 2**64 - 1), 0x90: ("Q", 0),
 }  # fmt: skip
-"""How a base type is unpacked, and the value that stands for none."""
+"""Format and null value by base type."""
 _TIME: Final = 253
 _LAP: Final = 19
 _SEMICIRCLES: Final = 180.0 / 2**31
@@ -64,13 +64,13 @@ _FIELDS: Final[Mapping[int, Mapping[int, _Field]]] = {
     },
 }
 _MILLISECONDS: Final = {160: 0}
-"""The field with the part of the second, where the message has one."""
-_BY_PLACE: Final = (0, 3, 4, 5, 6)
-"""Why a lap ended: somebody pressed, or a place was passed."""
+"""The field with the milliseconds, by message."""
+_PLACE_TRIGGERS: Final = (0, 3, 4, 5, 6)
+"""Triggers that end a lap at a place: the button or a position."""
 
 
 class _Message(NamedTuple):
-    """How the messages of a kind are written."""
+    """The layout of a kind of message."""
 
     number: int
     order: str
@@ -80,14 +80,14 @@ class _Message(NamedTuple):
 
 
 def read_fit(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
-    """A recording of a FIT file. Raises `UnreadableRecording`."""
+    """Read a FIT file. Raises `UnreadableRecording`."""
     data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise UnreadableRecording(f"the file is larger than {LARGEST // 2**20} MiB")
     if len(data) < 14 or data[8:12] != b".FIT" or data[0] not in (12, 14):
         raise UnreadableRecording("the file is not a FIT file")
     reader = _Reader(data)
-    reader.run()
+    reader.read_all()
     if "latitude" not in reader.values or "longitude" not in reader.values:
         raise UnreadableRecording("the file has no record with a place and a time")
     begin = min(times[0] for times in reader.t.values())
@@ -97,7 +97,7 @@ def read_fit(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     }
     units = {field.name: field.unit for fields in _FIELDS.values() for field in fields.values()}
     damage = ReadWarning("log_damaged", "the file ends in a damaged part, which is left out")
-    return record_channels(
+    return build_from_channels(
         samples,
         units,
         form="fit",
@@ -110,7 +110,7 @@ def read_fit(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
 
 
 class _Reader:
-    """Goes through the messages of a file."""
+    """Reads the messages of a file in order."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -123,12 +123,12 @@ class _Reader:
         self.values: dict[str, list[float]] = defaultdict(list)
         self.laps: list[Lap] = []
 
-    def run(self) -> None:
-        """Read to the end, or to the first message that cannot be one."""
+    def read_all(self) -> None:
+        """Read to the end or to the first damaged message."""
         messages = 0
         try:
             while self._at < self._end:
-                self._next()
+                self._read_next()
                 messages += 1
                 if messages > MOST_ROWS:
                     raise UnreadableRecording(f"the file has more than {MOST_ROWS} messages")
@@ -142,16 +142,16 @@ class _Reader:
         self._at += size
         return piece
 
-    def _next(self) -> None:
+    def _read_next(self) -> None:
         (head,) = self._take(1)
-        if head & 0x80:  # the last five bits of the second
+        if head & 0x80:  # the lowest five bits of the time
             kind = self._kinds[head >> 5 & 3]
             self._second += ((head & 0x1F) - self._second) & 0x1F
-            self._message(kind)
+            self._read_message(kind)
         elif head & 0x40:
             self._define(head)
         else:
-            self._message(self._kinds[head & 0x0F])
+            self._read_message(self._kinds[head & 0x0F])
 
     def _define(self, head: int) -> None:
         _, big, *_ = self._take(2)
@@ -162,33 +162,33 @@ class _Reader:
         size = sum(field[1] for field in fields) + sum(own[1::3])
         self._kinds[head & 0x0F] = _Message(number, order, fields, size)
 
-    def _message(self, kind: _Message) -> None:
+    def _read_message(self, kind: _Message) -> None:
         piece = self._take(kind.size)
-        found: dict[int, float] = {}
+        values: dict[int, float] = {}
         at = 0
         for number, size, base in kind.fields:
             code, none = _TYPES.get(base, ("", 0.0))
             if code and struct.calcsize(kind.order + code) == size:
                 (value,) = struct.unpack_from(kind.order + code, piece, at)
                 if value != none and value == value:
-                    found[number] = value
+                    values[number] = value
             at += size
-        self._second = int(found.get(_TIME, self._second))
+        self._second = int(values.get(_TIME, self._second))
         if kind.number in _FIELDS:
-            self._record(kind.number, found)
-        elif kind.number == _LAP and {2, 7} <= found.keys():
-            begin = found[2] + _EPOCH_S
-            whole = bool(self.laps) and found.get(24, 0) in _BY_PLACE
-            self.laps.append(Lap(begin, begin + found[7] / 1000.0, whole))
+            self._add_record(kind.number, values)
+        elif kind.number == _LAP and {2, 7} <= values.keys():
+            begin = values[2] + _EPOCH_S
+            whole = bool(self.laps) and values.get(24, 0) in _PLACE_TRIGGERS
+            self.laps.append(Lap(begin, begin + values[7] / 1000.0, whole))
 
-    def _record(self, number: int, found: Mapping[int, float]) -> None:
+    def _add_record(self, number: int, values: Mapping[int, float]) -> None:
         if not self._second:
             return
-        t = self._second + _EPOCH_S + found.get(_MILLISECONDS.get(number, -1), 0) / 1000.0
+        t = self._second + _EPOCH_S + values.get(_MILLISECONDS.get(number, -1), 0) / 1000.0
         kept = {}
-        for place, field in _FIELDS[number].items():  # later fields of a name are the finer ones
-            if place in found:
-                kept[field.name] = found[place] * field.scale + field.offset
+        for place, field in _FIELDS[number].items():  # later fields of a name are finer
+            if place in values:
+                kept[field.name] = values[place] * field.scale + field.offset
         for name, value in kept.items():
             self.t[name].append(t)
             self.values[name].append(value)

@@ -1,4 +1,4 @@
-"""Reads what GPS receivers and watches write: NMEA sentences and GPX tracks."""
+"""Reads the files of GPS receivers and watches: NMEA sentences and GPX tracks."""
 
 import math
 import re
@@ -11,7 +11,7 @@ import numpy as np
 from runtime.bridge.formats.dates import parse_day, parse_moment
 from runtime.bridge.formats.number_rows import LARGEST_FILE, MOST_ROWS, read_blocks
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.recording_builder import record_channels, texts_of
+from runtime.bridge.formats.recording_builder import build_from_channels, select_texts
 from runtime.bridge.session.recording import ReadWarning, Recording, Samples
 from runtime.bridge.session.units import KMH
 
@@ -19,7 +19,7 @@ DAY_S: Final = 86_400.0
 _SENTENCE: Final = re.compile(
     rb"\$([A-Z]{2})(RMC|GGA),([ -)+-~]{0,120})(?:\*([0-9A-Fa-f]{2}))?\s*$"
 )
-_DATED: Final = re.compile(rb"RMC,(?:[^,\r\n]{0,20},){8}(\d{6})\b")
+_RMC_DATE: Final = re.compile(rb"RMC,(?:[^,\r\n]{0,20},){8}(\d{6})\b")
 _NAME: Final = re.compile(r"[\w.-]{1,40}")
 _MOST_NAMES: Final = 64
 _LONGEST_TEXT: Final = 64
@@ -36,7 +36,7 @@ class _Track:
         self.odd = 0
 
     def add(self, t: float, name: str, text: str) -> None:
-        """A reading, where the text is a number."""
+        """Add a reading if the text is a number."""
         try:
             value = float(text)
         except ValueError:
@@ -46,77 +46,77 @@ class _Track:
             self.value[name].append(value)
 
     def count(self) -> None:
-        """One more point. Raises `UnreadableRecording` for too many."""
+        """Count a point. Raises `UnreadableRecording` for too many."""
         self.points += 1
         if self.points > MOST_ROWS:
             raise UnreadableRecording(f"the file has more than {MOST_ROWS} points")
 
-    def samples(self) -> dict[str, Samples]:
-        """The channels; those with the same times share them."""
+    def build_samples(self) -> dict[str, Samples]:
+        """Return the channels; equal times are shared."""
         clocks: dict[bytes, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
-        found = {}
+        samples = {}
         for name, values in self.value.items():
             t = np.array(self.t[name])
-            found[name] = Samples(clocks.setdefault(t.tobytes(), t), np.array(values))
-        return found
+            samples[name] = Samples(clocks.setdefault(t.tobytes(), t), np.array(values))
+        return samples
 
 
 def read_nmea(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
-    """Read RMC and GGA sentences; those with a wrong checksum are left out and counted."""
+    """Read RMC and GGA sentences; wrong checksums are left out and counted."""
     track = _Track()
-    first = _first_day(stream)
+    first = _find_first_day(stream)
     day, before = first or 0.0, -math.inf
     for block in read_blocks(stream):
         for line in block.splitlines():
             match = _SENTENCE.search(line)
-            if match is None or not _is_sound(match):
+            if match is None or not _has_valid_checksum(match):
                 track.odd += bool(line.strip()) and (match is not None or not line.startswith(b"$"))
                 continue
             cells = match[3].decode("ascii").split(",")
-            clock = _packed(cells[0])
+            clock = _parse_clock(cells[0])
             if clock is None:
                 track.odd += 1
                 continue
             track.count()
             if match[2] == b"RMC" and len(cells) > 8 and len(cells[8]) == 6:
-                text = _date(cells[8])
+                text = _format_date(cells[8])
                 day = parse_day(text) or day
-            elif clock < before - DAY_S / 2:  # a day begins, and no sentence has named it yet
+            elif clock < before - DAY_S / 2:  # a new day that no sentence has named yet
                 day += DAY_S
             before = clock
             t = clock + day
             if match[2] == b"RMC" and len(cells) > 8 and cells[1] == "A":
                 _add_place(track, t, "", cells[2:6])
-                track.add(t, "speed", _knots(cells[6]))
+                track.add(t, "speed", _convert_knots(cells[6]))
                 track.add(t, "course", cells[7])
             elif match[2] == b"GGA" and len(cells) > 8 and cells[5] not in ("", "0"):
                 _add_place(track, t, "gga ", cells[1:5])
                 track.add(t, "satellites", cells[6])
                 track.add(t, "altitude", cells[8])
-    names = track.samples()
+    names = track.build_samples()
     if "latitude" not in names:
         names |= {name[4:]: names[name] for name in list(names) if name.startswith("gga ")}
     names = {name: samples for name, samples in names.items() if not name.startswith("gga ")}
     if "latitude" not in names:
         raise UnreadableRecording("the file has no NMEA sentence with a position")
-    return _recording("nmea", names, track, {}, [], dated=first is not None, options=options)
+    return _build_recording("nmea", names, track, {}, [], dated=first is not None, options=options)
 
 
-def _first_day(stream: BinaryIO) -> float | None:
-    """The first date of the file, which most often follows a sentence without one."""
+def _find_first_day(stream: BinaryIO) -> float | None:
+    """Return the first date of the file; sentences without a date often precede it."""
     start = stream.read(1 << 20)
     stream.seek(0)
-    for match in _DATED.finditer(start):
-        if (day := parse_day(_date(match[1].decode("ascii")))) is not None:
+    for match in _RMC_DATE.finditer(start):
+        if (day := parse_day(_format_date(match[1].decode("ascii")))) is not None:
             return day
     return None
 
 
-def _date(digits: str) -> str:
+def _format_date(digits: str) -> str:
     return f"{digits[:2]}/{digits[2:4]}/20{digits[4:]}"
 
 
-def _is_sound(match: re.Match[bytes]) -> bool:
+def _has_valid_checksum(match: re.Match[bytes]) -> bool:
     if match[4] is None:
         return True
     total = 0
@@ -125,14 +125,14 @@ def _is_sound(match: re.Match[bytes]) -> bool:
     return total == int(match[4], 16)
 
 
-def _packed(text: str) -> float | None:
-    """Seconds of the day of hhmmss.ss."""
+def _parse_clock(text: str) -> float | None:
+    """Convert hhmmss.ss to seconds of the day."""
     if not re.fullmatch(r"\d{6}(\.\d{1,6})?", text):
         return None
     return int(text[:2]) * 3600.0 + int(text[2:4]) * 60.0 + float(text[4:])
 
 
-def _knots(text: str) -> str:
+def _convert_knots(text: str) -> str:
     try:
         return str(float(text) * 1.852 / KMH)
     except ValueError:
@@ -140,7 +140,7 @@ def _knots(text: str) -> str:
 
 
 def _add_place(track: _Track, t: float, prefix: str, cells: list[str]) -> None:
-    """Degrees of ddmm.mmmm with a letter each; both or none."""
+    """Add both coordinates, ddmm.mmmm with a letter each, or neither."""
     degrees = []
     for text, letter, digits in ((cells[0], cells[1], 2), (cells[2], cells[3], 3)):
         if not re.fullmatch(rf"\d{{{digits + 2}}}(\.\d{{1,10}})?", text):
@@ -163,7 +163,7 @@ class _Gpx:
         self.depth: list[str] = []
 
     def refuse(self, *_: object) -> None:
-        """A document type may define entities, which a track has no need of."""
+        """Refuse a document type, which may define entities; no track needs one."""
         raise UnreadableRecording("the file has a document type, which no GPX track has")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -184,14 +184,14 @@ class _Gpx:
         name = self.depth.pop()
         text, self.text = self.text.strip()[:_LONGEST_TEXT], ""
         if name == "trkpt" and self.place:
-            self._keep(*self.place)
+            self._add_point(*self.place)
             self.place = None
         elif self.place and text and _NAME.fullmatch(name) and len(self.values) < _MOST_NAMES:
             self.values.setdefault(name, text)
         elif name == "name" and not self.name:
             self.name = text
 
-    def _keep(self, lat: str, lon: str) -> None:
+    def _add_point(self, lat: str, lon: str) -> None:
         self.track.count()
         day, seconds = parse_moment(self.values.pop("time", ""))
         if day is None or seconds is None:
@@ -212,14 +212,14 @@ _GPX_NAMES: Final = {
 
 
 def read_gpx(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
-    """Read the points of all tracks, with every number that a point has."""
-    found = _Gpx()
+    """Read the points of all tracks with all their numbers."""
+    document = _Gpx()
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = found.refuse
-    parser.StartElementHandler = found.start
-    parser.EndElementHandler = found.end
-    parser.CharacterDataHandler = found.data
+    parser.StartDoctypeDeclHandler = document.refuse
+    parser.StartElementHandler = document.start
+    parser.EndElementHandler = document.end
+    parser.CharacterDataHandler = document.data
     doubts = []
     size = 0
     try:
@@ -230,39 +230,40 @@ def read_gpx(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
             parser.Parse(part)
         parser.Parse(b"", True)
     except (expat.ExpatError, ValueError, LookupError) as error:
-        if not found.track.points:
-            raise UnreadableRecording("the file is no GPX track") from error
+        if not document.track.points:
+            raise UnreadableRecording("the file is not a GPX track") from error
         text = "the file ends in a damaged part, which is left out"
         doubts.append(ReadWarning("log_damaged", text))
-    samples = found.track.samples()
+    track, name = document.track, document.name
+    samples = track.build_samples()
     if "latitude" not in samples or "longitude" not in samples:
         raise UnreadableRecording("the file has no track point with a place and a time")
-    venue = {"venue": found.name} if found.name else {}
-    return _recording("gpx", samples, found.track, venue, doubts, dated=True, options=options)
+    facts = {"venue": name} if name else {}
+    return _build_recording("gpx", samples, track, facts, doubts, dated=True, options=options)
 
 
-def _recording(
+def _build_recording(
     form: str,
     samples: dict[str, Samples],
     track: _Track,
-    told: dict[str, str],
+    facts: dict[str, str],
     doubts: list[ReadWarning],
     *,
     dated: bool,
     options: Options,
 ) -> Recording:
-    """With a frame at each place."""
+    """Build a recording with a frame at each position."""
     if track.odd:
         text = "lines and points that cannot be read are left out"
         doubts = [*doubts, ReadWarning("rows_unreadable", text, track.odd)]
-    begin = min(float(one.t.min()) for one in samples.values())
-    return record_channels(
-        {name: Samples(one.t - begin, one.value) for name, one in samples.items()},
+    begin = min(float(t.min()) for t, _ in samples.values())
+    return build_from_channels(
+        {name: Samples(t - begin, value) for name, (t, value) in samples.items()},
         _UNITS,
         form=form,
         created=begin if dated else None,
         offset=begin if dated else 0.0,
-        facts=texts_of(told, {"venue": "venue"}),
+        facts=select_texts(facts, {"venue": "venue"}),
         doubts=doubts,
         options=options,
     )

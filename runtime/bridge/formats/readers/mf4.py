@@ -1,4 +1,4 @@
-"""Reads MDF 4 files: the frames of a bus where they hold those, else their own channels."""
+"""Reads MDF 4 files: bus frames if the file has any, else its channels."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -10,36 +10,39 @@ from runtime.bridge.formats import child_process
 from runtime.bridge.formats.can_recording import CHUNK, Tally, read_can_log
 from runtime.bridge.formats.child_process import ChildOutput
 from runtime.bridge.formats.options import Options
-from runtime.bridge.formats.recording_builder import record_channels
+from runtime.bridge.formats.recording_builder import build_from_channels
 from runtime.bridge.session.recording import Recording
 
 
 def read_mf4(stream: BinaryIO, options: Options) -> Recording:
-    """A recording of the bus in an MDF file, else of its channels. Raises `UnreadableRecording`."""
-    found = child_process.read_in_child(stream, "mf4")
-    if not found.meta.get("own"):
+    """Read the bus in an MDF file, else its channels. Raises `UnreadableRecording`."""
+    contents = child_process.read_in_child(stream, "mf4")
+    if not contents.meta.get("own"):
         return read_can_log(
-            stream, options, form="mf4", read_frames=lambda _, tally: _bus_frames(found, tally)
+            stream,
+            options,
+            form="mf4",
+            read_frames=lambda _, tally: _read_bus_frames(contents, tally),
         )
-    created = _number(found.meta.get("created"))
-    return record_channels(
-        found.channels, found.units, form="mf4", created=created, options=options
+    created = _to_float(contents.meta.get("created"))
+    return build_from_channels(
+        contents.channels, contents.units, form="mf4", created=created, options=options
     )
 
 
-def _bus_frames(found: ChildOutput, tally: Tally) -> Iterator[Batch]:
-    """The frames of the bus by time; a channel is the number of a bus."""
-    tally.created = _number(found.meta.get("created"))
-    tally.errors = int(_number(found.meta.get("errors")) or 0)
-    tally.remote = int(_number(found.meta.get("remote")) or 0)
-    arrays = found.arrays
+def _read_bus_frames(contents: ChildOutput, tally: Tally) -> Iterator[Batch]:
+    """Yield the frames of the bus by time; channels are bus numbers."""
+    tally.created = _to_float(contents.meta.get("created"))
+    tally.errors = int(_to_float(contents.meta.get("errors")) or 0)
+    tally.remote = int(_to_float(contents.meta.get("remote")) or 0)
+    arrays = contents.arrays
     t = arrays["t"].astype(np.float64)
     good = np.abs(t) < LATEST
     tally.malformed += int(np.count_nonzero(~good))
     bus = arrays["bus"].astype(np.int64)
     for number in np.unique(bus[good]).tolist():
         mine = good & (bus == number)
-        if not tally.takes(str(number), int(np.count_nonzero(mine))):
+        if not tally.count_and_select(str(number), int(np.count_nonzero(mine))):
             good &= ~mine
     order = np.flatnonzero(good)
     order = order[np.argsort(t[order], kind="stable")]
@@ -54,5 +57,5 @@ def _bus_frames(found: ChildOutput, tally: Tally) -> Iterator[Batch]:
         )
 
 
-def _number(value: object) -> float | None:
+def _to_float(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None

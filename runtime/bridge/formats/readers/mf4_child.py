@@ -1,4 +1,4 @@
-"""The program that reads MDF 4 files with asammdf, see `child_process`."""
+"""Reads MDF 4 files with asammdf in a child process, see `child_process`."""
 
 import contextlib
 import importlib
@@ -22,28 +22,28 @@ MOST_VALUES: Final = 100_000_000
 
 
 def load_mdf() -> Callable[[BinaryIO], Any]:
-    """The class `MDF` of asammdf, an extra that only this process needs."""
+    """Import the class `MDF` of asammdf, an extra that only this process needs."""
     return importlib.import_module("asammdf").MDF  # type: ignore[no-any-return]
 
 
 def read(load: Callable[[BinaryIO], Any], stream: BinaryIO) -> None:
-    """Hand over what is in a file; *load* is the class that reads it."""
+    """Hand over the contents of a file; *load* is the class that reads it."""
     with contextlib.redirect_stdout(io.StringIO()):
         mdf: Any = load(stream)
         start = mdf.header.start_time
         begun = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
         meta: dict[str, object] = {"created": begun if begun > 0 else None}
-        arrays = _frames(mdf, max(begun, 0.0), meta)
+        arrays = _read_frames(mdf, max(begun, 0.0), meta)
         channels: Mapping[str, tuple[Numbers, Numbers, str]] = {}
         if arrays is None:
             meta["own"] = True
-            channels = _channels(mdf, max(begun, 0.0))
+            channels = _read_channels(mdf, max(begun, 0.0))
             if not channels:
-                raise Refused("the MDF file holds neither frames of a CAN bus nor a channel")
+                raise Refused("the MDF file holds neither CAN frames nor channels")
     child_process.write_output(meta, arrays or {}, channels)
 
 
-def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
+def _read_frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
     parts: list[tuple[Column, ...]] = []
     bus = False
     for at, group in enumerate(mdf.groups):
@@ -56,11 +56,11 @@ def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column
             continue
         bus = True
         if count:
-            parts.append(_group(mdf.get(FRAME, group=at, raw=True), start))
+            parts.append(_read_group(mdf.get(FRAME, group=at, raw=True), start))
     if not bus:
         return None
     if not parts:
-        raise Refused("the MDF file is a bus log without any frame of a CAN bus")
+        raise Refused("the MDF file is a bus log without CAN frames")
     width = max(part[3].shape[1] for part in parts)
     padded = [np.pad(part[3], ((0, 0), (0, width - part[3].shape[1]))) for part in parts]
     joined = [np.concatenate([part[at] for part in parts]) for at in (0, 1, 2, 4)]
@@ -68,8 +68,8 @@ def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column
     return {**dict(zip(names_of, joined, strict=True)), "data": np.concatenate(padded)}
 
 
-def _group(signal: Any, start: float) -> tuple[Column, ...]:
-    """Time, key, length, payload and bus of the frames of one group."""
+def _read_group(signal: Any, start: float) -> tuple[Column, ...]:
+    """Return time, key, length, payload and bus of the frames of a group."""
     field: dict[str, Column] = {
         name.removeprefix(f"{FRAME}."): signal.samples[name]
         for name in signal.samples.dtype.names or ()
@@ -88,34 +88,34 @@ def _group(signal: Any, start: float) -> tuple[Column, ...]:
     return t, key, length, data, bus
 
 
-def _channels(mdf: Any, start: float) -> dict[str, tuple[Numbers, Numbers, str]]:
-    """The channels that hold plain numbers, physical values, by unique names."""
-    found: dict[str, tuple[Numbers, Numbers, str]] = {}
+def _read_channels(mdf: Any, start: float) -> dict[str, tuple[Numbers, Numbers, str]]:
+    """Return the numeric channels in physical values, by unique names."""
+    channels: dict[str, tuple[Numbers, Numbers, str]] = {}
     values = 0
     for at, group in enumerate(mdf.groups):
         for place, channel in enumerate(group.channels):
-            if len(found) >= MOST_CHANNELS or place == mdf.masters_db.get(at):
+            if len(channels) >= MOST_CHANNELS or place == mdf.masters_db.get(at):
                 continue
             try:
-                signal = _numeric(mdf.get(group=at, index=place, raw=True))
-            except Exception:  # noqa: BLE001, S112 - of one channel, whatever is wrong with it
+                signal = _choose_numeric(mdf.get(group=at, index=place, raw=True))
+            except Exception:  # noqa: BLE001, S112 - costs only this channel
                 continue
             if signal is None:
                 continue
             value = signal.samples.astype(np.float64)
             t = signal.timestamps.astype(np.float64) + start
-            known = np.isfinite(value) & (np.abs(t) < LATEST)  # False for NaN
+            valid = np.isfinite(value) & (np.abs(t) < LATEST)  # False for NaN
             values += len(value)
             if values > MOST_VALUES:
                 raise Refused(f"the file holds more than {MOST_VALUES} values")
-            if known.any():
-                name = channel.name if channel.name not in found else f"{channel.name}_{at}"
-                found[name] = t[known], value[known], str(signal.unit or "")
-    return found
+            if valid.any():
+                name = channel.name if channel.name not in channels else f"{channel.name}_{at}"
+                channels[name] = t[valid], value[valid], str(signal.unit or "")
+    return channels
 
 
-def _numeric(raw: Any) -> Any:
-    """A signal in its unit; as stored, where its values stand for texts; None: no numbers."""
+def _choose_numeric(raw: Any) -> Any:
+    """Return the physical signal, or the raw one if its values are texts; None without numbers."""
     for signal in (raw.physical(), raw):
         if signal.samples.ndim == 1 and signal.samples.dtype.kind in "biuf":
             return signal

@@ -5,11 +5,11 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from runtime.bridge.formats.binary import Pieces, as_numbers, text_of
+from runtime.bridge.formats.binary import Pieces, decode_text, to_numbers
 from runtime.bridge.formats.dates import parse_moment
 from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.recording_builder import record_channels, texts_of
+from runtime.bridge.formats.recording_builder import build_from_channels, select_texts
 from runtime.bridge.session.recording import Numbers, ReadWarning, Recording, Samples
 
 _MARK: Final = 0x40
@@ -22,37 +22,37 @@ _TYPES: Final = {
     (7, 2): "<f2", (7, 4): "<f4", (8, 8): "<f8",
     (0, 2): "<i2", (0, 4): "<i4", (3, 2): "<i2", (3, 4): "<i4", (5, 2): "<i2", (5, 4): "<i4",
 }  # fmt: skip
-"""By the two numbers that say how values are written."""
+"""Formats by the family and width of a channel."""
 _FASTEST_HZ: Final = 20_000
 
 
 def read_ld(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
-    """A recording of a .ld log. Raises `UnreadableRecording`."""
+    """Read a .ld log. Raises `UnreadableRecording`."""
     pieces = Pieces(stream, LARGEST_FILE)
     if pieces.size < _HEAD:
         raise UnreadableRecording("the file is not a MoTeC log, or its head is cut off")
     head = pieces.read(0, _HEAD)
     if int.from_bytes(head[:4], "little") != _MARK:
         raise UnreadableRecording("the file is not a MoTeC log")
-    told = {name: text_of(head[at : at + size]) for name, (at, size) in _TEXTS.items()}
-    told["venue"] = text_of(head[_VENUE[0] : sum(_VENUE)])
-    created = parse_moment(f"{told['date']} {told['time']}").unix
+    texts = {name: decode_text(head[at : at + size]) for name, (at, size) in _TEXTS.items()}
+    texts["venue"] = decode_text(head[_VENUE[0] : sum(_VENUE)])
+    created = parse_moment(f"{texts['date']} {texts['time']}").unix
     channels, units, damaged = _read_channels(pieces, int.from_bytes(head[8:12], "little"))
-    damage = ReadWarning("log_damaged", "channels end before the head says so", damaged)
-    return record_channels(
+    damage = ReadWarning("log_damaged", "channels are cut off", damaged)
+    return build_from_channels(
         channels,
         units,
         form="motec_ld",
         created=created,
         offset=created or 0.0,
-        facts=texts_of(told, {"driver": "driver", "vehicle": "car", "venue": "venue"}),
+        facts=select_texts(texts, {"driver": "driver", "vehicle": "car", "venue": "venue"}),
         doubts=[damage] if damaged else [],
         options=options,
     )
 
 
 def _read_channels(pieces: Pieces, place: int) -> tuple[dict[str, Samples], dict[str, str], int]:
-    """The channels with their units, and how many of them are cut off."""
+    """Return the channels, their units, and the number of cut-off channels."""
     channels: dict[str, Samples] = {}
     units: dict[str, str] = {}
     clocks: dict[tuple[int, int], Numbers] = {}
@@ -60,7 +60,7 @@ def _read_channels(pieces: Pieces, place: int) -> tuple[dict[str, Samples], dict
     seen: set[int] = set()
     while place and place not in seen and len(seen) < _MOST_CHANNELS:
         seen.add(place)
-        if pieces.available(place, _CHANNEL.size) < _CHANNEL.size:
+        if pieces.count_available(place, _CHANNEL.size) < _CHANNEL.size:
             damaged += 1
             break
         (
@@ -84,20 +84,20 @@ def _read_channels(pieces: Pieces, place: int) -> tuple[dict[str, Samples], dict
         kind = _TYPES.get((family, width))
         if kind is None or not 0 < hz <= _FASTEST_HZ or not scale or abs(decimals) > 30:
             continue
-        there = min(count, pieces.available(begin, count * width) // width)
+        there = min(count, pieces.count_available(begin, count * width) // width)
         damaged += there < count
         if not there:
             continue
         raw = np.frombuffer(pieces.read(begin, there * width), kind)
-        values = (as_numbers(raw) / scale * 10.0**-decimals + shift) * factor
+        values = (to_numbers(raw) / scale * 10.0**-decimals + shift) * factor
         good = np.abs(values) < 1e30  # False for NaN
         if not good.any():
             continue
-        title = plain = text_of(name) or "unnamed"
+        title = plain = decode_text(name) or "unnamed"
         number = 2
         while title in channels:
             title, number = f"{plain} {number}", number + 1
         t = clocks.setdefault((hz, there), np.arange(there) / hz)
         channels[title] = Samples(t, values) if good.all() else Samples(t[good], values[good])
-        units[title] = text_of(unit)
+        units[title] = decode_text(unit)
     return channels, units, damaged

@@ -44,7 +44,7 @@ def read_parquet(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         try:
             _write_csv(pq.ParquetFile(stream), text)
         except (pa.ArrowException, OSError, OverflowError) as error:
-            raise UnreadableRecording(f"no parquet file that can be read: {error}") from error
+            raise UnreadableRecording(f"not a readable parquet file: {error}") from error
         text.seek(0)
         recording = read_csv(text, options)
     return replace(recording, facts={**recording.facts, "format": "parquet"})
@@ -77,7 +77,7 @@ def read_archive(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         with zipfile.ZipFile(stream) as archive:
             if not {*ARCHIVE_FILES} <= {*archive.namelist()}:
                 raise UnreadableRecording(
-                    "the file is a ZIP archive, and none of a session; unpack it first"
+                    "the file is a ZIP archive but no exported session; unpack it first"
                 )
             if sum(archive.getinfo(name).file_size for name in ARCHIVE_FILES) > LARGEST_FILE:
                 raise UnreadableRecording(

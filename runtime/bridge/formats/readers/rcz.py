@@ -1,4 +1,4 @@
-"""Reads RaceChrono's .rcz sessions: an archive with one file for the values of each channel."""
+"""Reads RaceChrono's .rcz sessions: archives with one file per channel."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from runtime.bridge.formats.logger_laps import Lap
 from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.recording_builder import record_channels, texts_of
+from runtime.bridge.formats.recording_builder import build_from_channels, select_texts
 from runtime.bridge.session.recording import Numbers, Recording, Samples
 
 _MOST_FILES: Final = 4096
@@ -23,7 +23,7 @@ _MINUTES: Final = 6_000_000.0
 """Positions are hundred-thousandths of a minute."""
 _GPS: Final = "1"
 _KINDS: Final = {"2": "acc", "3": "gyro", "5": "obd", "6": "hrm", "8": "magn", "12": "canbus"}
-"""What a device is; others are named by their number."""
+"""Device kinds; others are named by number."""
 _NO_VALUE: Final = (2**31 - 1, -(2**31))
 _LAPS: Final = 1000
 
@@ -32,7 +32,7 @@ class _Channel(NamedTuple):
     name: str
     unit: str
     scale: float = 0.001
-    """Of whole numbers; broken ones are written as they are."""
+    """Scale of integers; floats are stored unscaled."""
 
 
 _CHANNELS: Final[Mapping[str, _Channel]] = {
@@ -57,41 +57,41 @@ _CHANNELS: Final[Mapping[str, _Channel]] = {
     "30002": _Channel("satellites", "", 1.0),
     "30003": _Channel("fix_type", "", 1.0),
 }
-"""By the app's number; the file has no names."""
+"""By the number of the app; the file has no names."""
 _FAULTS: Final = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, KeyError,
     NotImplementedError,
 )  # fmt: skip
-"""What zipfile raises at damaged, encrypted and exotic archives."""
+"""What zipfile raises on damaged, encrypted and exotic archives."""
 
 
 def read_rcz(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
-    """A recording of an archive with one session. Raises `UnreadableRecording`."""
+    """Read an archive of one session. Raises `UnreadableRecording`."""
     try:
         with zipfile.ZipFile(stream) as archive:
-            files = _files(archive)
+            files = _find_files(archive)
             session = _read_json(archive, files.get("session.json"))
             channels, units = _read_channels(archive, files)
     except UnreadableRecording:
         raise
     except _FAULTS as error:
-        raise UnreadableRecording("the file is no RaceChrono session, or is damaged") from error
+        raise UnreadableRecording("the file is not a RaceChrono session, or is damaged") from error
     begin = min(float(samples.t[0]) for samples in channels.values())
     name = session.get("trackName")
-    return record_channels(
-        {title: Samples(one.t - begin, one.value) for title, one in channels.items()},
+    return build_from_channels(
+        {title: Samples(t - begin, value) for title, (t, value) in channels.items()},
         units,
         form="racechrono_rcz",
         created=begin,
         offset=begin,
-        laps=_laps(session, begin),
-        facts=texts_of({"venue": name} if isinstance(name, str) else {}, {"venue": "venue"}),
+        laps=_read_laps(session, begin),
+        facts=select_texts({"venue": name} if isinstance(name, str) else {}, {"venue": "venue"}),
         options=options,
     )
 
 
-def _files(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The files of the one session, by their names in its folder."""
+def _find_files(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of the session by name in its folder."""
     entries = archive.infolist()
     if len(entries) > _MOST_FILES:
         raise UnreadableRecording(f"the archive has more than {_MOST_FILES} files")
@@ -110,8 +110,8 @@ def _files(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     }
 
 
-def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
-    """The bytes of a file, never more than its entry promises."""
+def _read_file(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+    """Read a file, at most the size that its entry declares."""
     if entry.file_size > most:
         raise UnreadableRecording("a file of the archive is too large")
     with archive.open(entry) as file:
@@ -122,7 +122,7 @@ def _read_json(archive: zipfile.ZipFile, entry: zipfile.ZipInfo | None) -> dict[
     if entry is None:
         return {}
     try:
-        value = json.loads(_read(archive, entry, _LARGEST_TEXT))
+        value = json.loads(_read_file(archive, entry, _LARGEST_TEXT))
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -132,7 +132,7 @@ def _read_channels(
     archive: zipfile.ZipFile, files: Mapping[str, zipfile.ZipInfo]
 ) -> tuple[dict[str, Samples], dict[str, str]]:
     clocks: dict[tuple[str, ...], Numbers] = {}
-    found: dict[str, Samples] = {}
+    channels: dict[str, Samples] = {}
     units: dict[str, str] = {}
     for title in sorted(files):
         match = _NAME.fullmatch(title)
@@ -144,52 +144,53 @@ def _read_channels(
             clock = files.get(f"channel_{'_'.join(device)}_1_1")
             if clock is None:
                 continue
-            ticks = np.frombuffer(_whole(_read(archive, clock, LARGEST_FILE), 8), "<i8")
+            ticks = np.frombuffer(_cut_to_whole(_read_file(archive, clock, LARGEST_FILE), 8), "<i8")
             clocks[device] = ticks / 1000.0
         t = clocks[device]
-        raw = _read(archive, files[title], LARGEST_FILE)
-        for name, unit, values in _values(kind, number, storage, raw):
+        raw = _read_file(archive, files[title], LARGEST_FILE)
+        for name, unit, values in _decode_values(kind, number, storage, raw):
             count = min(len(t), len(values))
             good = (np.abs(values[:count]) < 1e30) & (t[:count] > 0) & (t[:count] < 1e11)
             if good.any():
-                own = name if name not in found else f"{name} {'_'.join(device)}"
+                own = name if name not in channels else f"{name} {'_'.join(device)}"
                 whole = count == len(t) and bool(good.all())
-                found[own] = Samples(t if whole else t[:count][good], values[:count][good])
+                channels[own] = Samples(t if whole else t[:count][good], values[:count][good])
                 units[own] = unit
-    if not found:
+    if not channels:
         raise UnreadableRecording("the archive holds no channel with values")
-    return found, units
+    return channels, units
 
 
-def _whole(raw: bytes, size: int) -> bytes:
+def _cut_to_whole(raw: bytes, size: int) -> bytes:
     return raw[: len(raw) // size * size]
 
 
-def _values(kind: str, number: str, storage: str, raw: bytes) -> list[tuple[str, str, Numbers]]:
-    """Names, units and values of a file; a place is two channels."""
+def _decode_values(
+    kind: str, number: str, storage: str, raw: bytes
+) -> list[tuple[str, str, Numbers]]:
+    """Return names, units and values of a file; positions are two channels."""
     if number == _PLACE:
-        pairs = np.frombuffer(_whole(raw, 8), "<i4").reshape(-1, 2) / _MINUTES
+        pairs = np.frombuffer(_cut_to_whole(raw, 8), "<i4").reshape(-1, 2) / _MINUTES
         return [("latitude", "deg", pairs[:, 0]), ("longitude", "deg", pairs[:, 1])]
-    known = _CHANNELS.get(number)
-    name, unit, scale = known or _Channel(f"channel_{number}", "", 1.0)
+    name, unit, scale = _CHANNELS.get(number, _Channel(f"channel_{number}", "", 1.0))
     if kind != _GPS:
         name = f"{name}_{_KINDS.get(kind, kind)}"
     if storage == "3":
-        return [(name, unit, np.frombuffer(_whole(raw, 8), "<f8"))]
+        return [(name, unit, np.frombuffer(_cut_to_whole(raw, 8), "<f8"))]
     if storage != "0":
         return []
-    whole = np.frombuffer(_whole(raw, 4), "<i4")
+    whole = np.frombuffer(_cut_to_whole(raw, 4), "<i4")
     return [(name, unit, np.where(np.isin(whole, _NO_VALUE), np.nan, whole * scale))]
 
 
-def _laps(session: Mapping[str, object], begin: float) -> list[Lap]:
-    """The laps that the app timed, in seconds since the begin."""
+def _read_laps(session: Mapping[str, object], begin: float) -> list[Lap]:
+    """Return the laps timed by the app, in seconds since *begin*."""
     laps = session.get("laps")
-    found = []
+    timed = []
     for lap in laps[:_LAPS] if isinstance(laps, list) else ():
         if not isinstance(lap, dict):
             continue
         first, last = lap.get("startTimestamp"), lap.get("finishTimestamp")
         if isinstance(first, int) and isinstance(last, int) and 0 < first < last < 10**14:
-            found.append(Lap(first / 1000.0 - begin, last / 1000.0 - begin, whole=True))
-    return found
+            timed.append(Lap(first / 1000.0 - begin, last / 1000.0 - begin, whole=True))
+    return timed

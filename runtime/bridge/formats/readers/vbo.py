@@ -1,4 +1,4 @@
-"""Reads a VBO file, in any dialect, into a recording: its head, its columns, its video places."""
+"""Reads VBO files of any dialect: head, columns, gates and video positions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +11,11 @@ from runtime.bridge.formats.column_mapping import (
     VIDEO_FILE,
     Column,
     align_texts,
-    first_of,
-    sort_columns,
-    unique_names,
+    find_column,
+    make_unique,
+    map_columns,
 )
-from runtime.bridge.formats.corrections import turn_signs
+from runtime.bridge.formats.corrections import correct_signs
 from runtime.bridge.formats.dates import LONGEST, parse_moment
 from runtime.bridge.formats.encodings import (
     DAY_S,
@@ -26,13 +26,13 @@ from runtime.bridge.formats.encodings import (
 )
 from runtime.bridge.formats.number_rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.readers.vbo_gates import driven_path, read_gates
-from runtime.bridge.formats.recording_builder import record
+from runtime.bridge.formats.readers.vbo_gates import build_path, read_gates
+from runtime.bridge.formats.recording_builder import build_from_columns
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, VideoFrame
 
 LONGEST_HEAD: Final = 1_048_576
 _OPENING: Final = 10
-"""So many lines may tell when the file was made."""
+"""Number of first lines that may hold the creation time."""
 MOST_COLUMNS: Final = 256
 _LONGEST_TITLE: Final = 80
 MOST_VIDEO_FRAMES: Final = 500_000
@@ -43,38 +43,38 @@ _SKIPPED: Final[Mapping[str, str]] = {
     "rows_short": "rows with too few cells are left out",
     "rows_long": "rows with too many cells are left out",
     "rows_unreadable": "rows without any number are left out",
-    "values_unreadable": "cells without a number that can be a reading are null",
+    "values_unreadable": "cells without a valid number become null",
 }
 
 
 class Head(NamedTuple):
-    """What a file says before its data; lines are decoded and lie under lower-case names."""
+    """The decoded lines before the data, by lower-case section name."""
 
     sections: Mapping[str, Sequence[str]]
-    """The lines before the first section lie under the empty name."""
+    """The empty name holds the lines before the first section."""
     names: tuple[str, ...]
-    """One for each column, as written; not yet made unique."""
+    """One for each column as written, not yet unique."""
     commas: bool
-    """The names are divided by commas, so the rows are most likely too."""
+    """The names are divided by commas, and so most likely are the rows."""
     encoding: str
     created: float | None
-    """Unix seconds of the moment in the first lines, read as UTC."""
+    """Unix seconds of the time in the first lines, read as UTC."""
 
 
 def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """Read a file from a binary stream at its start.
 
-    Where the options do not force how coordinates and times are decoded the file's own numbers
-    decide, and `Recording.facts` says how. What was odd is a counted `ReadWarning`. Timestamps are
-    Unix seconds where the file gives a date and times of day, else seconds since its first row.
-    Raises `UnreadableRecording`, and nothing else, for a file that cannot be read.
+    Unless the options force an encoding of coordinates and times, the numbers of the file decide;
+    `Recording.facts` states the choice. Oddities are counted `ReadWarning`s. Timestamps are Unix
+    seconds if the file has a date and times of day, else seconds since the first row. Raises only
+    `UnreadableRecording` for a file that cannot be read.
     """
     head = read_head(stream)
     table = read_table(stream, len(head.names), commas=head.commas)
     skipped = sorted(table.skipped.items(), key=lambda item: item[0] != "values_unreadable")
     doubts = [ReadWarning(code, _SKIPPED[code], n) for code, n in skipped if n]
-    columns = _columns(head, table)
-    time = first_of(columns, TIME)
+    columns = _build_columns(head, table)
+    time = find_column(columns, TIME)
     if time is None:
         raise UnreadableRecording("the file has no time column")
     at = next(at for at, column in enumerate(columns) if column is time)
@@ -85,23 +85,23 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     if not timed.any():
         raise UnreadableRecording("no row of the file has a time")
     if not timed.all():
-        detail = "rows without a time, or with one out of line, are left out"
+        detail = "rows without a time, or with an inconsistent one, are left out"
         doubts.append(ReadWarning("rows_without_time", detail, int(np.sum(~timed))))
         columns = [column._replace(values=column.values[timed]) for column in columns]
         t = t[timed]
     timeless = [column for column in columns if column.name != time.name]
-    kept = sort_columns(timeless, t, "vbo", options)
+    kept = map_columns(timeless, t, "vbo", options)
     doubts += kept.doubts
-    tall = {**kept.tall, **_satellites(kept.tall)}
-    positions = _positions(t, kept.wide, tall, options.coordinate_encoding)
+    tall = {**kept.tall, **_split_satellites(kept.tall)}
+    positions = _read_positions(t, kept.wide, tall, options.coordinate_encoding)
     doubts += positions.doubts
     if clock.midnights:
         doubts.append(ReadWarning("midnight", "the time of day starts again", clock.midnights))
-    if clock.base == "utc" and head.created is not None and _days_apart(head.created, t):
-        text = "the time in the head is of no time zone of the rows: their day may be another one"
+    if clock.base == "utc" and head.created is not None and _are_days_apart(head.created, t):
+        text = "the time in the head fits no time zone of the rows: the date may be wrong"
         doubts.append(ReadWarning("date_uncertain", text))
     comments = [line.strip()[:LONGEST_COMMENT] for line in head.sections.get("comments", ())]
-    recording = record(
+    recording = build_from_columns(
         {**kept.wide, TIMESTAMP: t, "lat": positions.lat, "lon": positions.lon},
         tall,
         unmapped=kept.unmapped,
@@ -118,16 +118,17 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         comments=[line for line in comments if line][:MOST_COMMENTS],
     )
     signed = [name for name in ("g_lat", "steering_deg") if name in kept.wide]
-    turned = turn_signs(recording.frames.columns, signed)
-    video, thinned = _video(head, t, tall.get("avitime_ms"), first_of(columns, VIDEO_FILE))
-    path = driven_path(recording.frames.columns["lat"], recording.frames.columns["lon"])
+    correction = correct_signs(recording.frames.columns, signed)
+    index = find_column(columns, VIDEO_FILE)
+    video, thinned = _read_video(head, t, tall.get("avitime_ms"), index)
+    path = build_path(recording.frames.columns["lat"], recording.frames.columns["lon"])
     lines = head.sections.get("laptiming", ())
     gates = read_gates(lines, path, positions.encoding, positions.east)
     return replace(
         recording,
-        frames=turned.frames,
-        facts={**recording.facts, **turned.facts},
-        doubts=(*recording.doubts, *turned.doubts, *thinned, *gates.doubts),
+        frames=correction.frames,
+        facts={**recording.facts, **correction.facts},
+        doubts=(*recording.doubts, *correction.doubts, *thinned, *gates.doubts),
         video=tuple(video),
         start=gates.start,
         splits=gates.splits,
@@ -137,10 +138,10 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
 
 
 def read_head(stream: BinaryIO) -> Head:
-    """Read up to and including the line ``[data]``; raise `UnreadableRecording` without one."""
-    raw = _head_bytes(stream)
+    """Read up to and including the line ``[data]``; raises `UnreadableRecording` without it."""
+    raw = _read_head_bytes(stream)
     text, encoding = _decode(raw)
-    sections = _sections(text)
+    sections = _split_sections(text)
     lines = sections.get("column names") or sections.get("channel names") or ()
     lines = [line for line in lines if line.strip()]
     if not lines:
@@ -153,7 +154,7 @@ def read_head(stream: BinaryIO) -> Head:
     return Head(sections, names, commas, encoding, created)
 
 
-def _head_bytes(stream: BinaryIO) -> bytes:
+def _read_head_bytes(stream: BinaryIO) -> bytes:
     lines: list[bytes] = []
     size = 0
     while line := stream.readline(LONGEST_LINE + 2):
@@ -176,7 +177,7 @@ def _decode(raw: bytes) -> tuple[str, str]:
     return text, "utf-8" if raw.startswith(b"\xef\xbb\xbf") or not raw.isascii() else "ascii"
 
 
-def _sections(text: str) -> dict[str, list[str]]:
+def _split_sections(text: str) -> dict[str, list[str]]:
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
     for line in text.split("\n"):
@@ -195,60 +196,60 @@ def _split_names(lines: Sequence[str]) -> tuple[tuple[str, ...], bool]:
         return tuple(word for line in lines for word in line.split()), False
     divider = "," if commas else "\t"
     words = [word.strip() for line in lines for word in line.strip().split(divider)]
-    while words and not words[-1]:  # a trailing comma names nothing
+    while words and not words[-1]:  # after a trailing comma
         words.pop()
     return tuple("_".join(word.split()) or "unnamed" for word in words), commas
 
 
-def _days_apart(created: float, t: Numbers) -> bool:
-    """Whether local time cannot explain how far the head is from the first row.
+def _are_days_apart(created: float, t: Numbers) -> bool:
+    """Return whether the head and the first row differ by more than any time zone.
 
-    Midnight to the second is a date without a time.
+    Exact midnight means a date without a time.
     """
     return created % DAY_S != 0.0 and abs(created - float(t[0])) > FURTHEST_ZONE_S
 
 
-def _columns(head: Head, table: Table) -> list[Column]:
+def _build_columns(head: Head, table: Table) -> list[Column]:
     count = len(head.names)
     described = [line for line in head.sections.get("header", ()) if line.strip()]
     texts = align_texts(described, count) if len(described) == count else ("",) * count
     units = align_texts(head.sections.get("channel units", ()), count)
-    names = unique_names(head.names)
+    names = make_unique(head.names)
     rows = zip(names, table.columns, units, texts, strict=True)
     columns = [Column(name, values, unit, text) for name, values, unit, text in rows]
     if len(described) == count:
         return columns
-    return [_described_by_name(column, described) for column in columns]
+    return [_add_description(column, described) for column in columns]
 
 
-def _described_by_name(column: Column, described: list[str]) -> Column:
-    """Find a line of the head that begins with the column's name, as ``velocity knots`` does."""
+def _add_description(column: Column, described: list[str]) -> Column:
+    """Add the line of the head that begins with the name, such as ``velocity knots``."""
     name = column.name.casefold()
-    found = (line.strip() for line in described if line.strip().casefold().startswith(name))
-    return column._replace(described=next(found, ""))
+    lines = (line.strip() for line in described if line.strip().casefold().startswith(name))
+    return column._replace(described=next(lines, ""))
 
 
-def _satellites(tall: Mapping[str, Numbers]) -> dict[str, Numbers]:
-    """Satellites lie in six bits; 64 marks the brake trigger and 128 a differential fix."""
+def _split_satellites(tall: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    """Split the satellites: six bits count, 64 is the brake trigger, 128 a differential fix."""
     raw = tall.get("satellites")
     if raw is None:
         return {}
-    known = np.isfinite(raw) & (raw >= 0) & (raw < 2**31)
-    bits = np.where(known, raw, 0.0).astype(np.int64)
-    columns = {"satellites": np.where(known, bits & 63, np.nan)}
+    valid = np.isfinite(raw) & (raw >= 0) & (raw < 2**31)
+    bits = np.where(valid, raw, 0.0).astype(np.int64)
+    columns = {"satellites": np.where(valid, bits & 63, np.nan)}
     for name, bit in (("brake_trigger", 64), ("dgps_fix", 128)):
         if (bits & bit).any() and name not in tall:
-            columns[name] = np.where(known, (bits & bit) / bit, np.nan)
+            columns[name] = np.where(valid, (bits & bit) / bit, np.nan)
     return columns
 
 
-def _positions(
+def _read_positions(
     t: Numbers,
     wide: Mapping[str, Numbers],
     tall: Mapping[str, Numbers],
     forced: CoordinateEncoding | None,
 ) -> Positions:
-    """Null while no satellite is seen: loggers then repeat the last one."""
+    """Read the positions; null without satellites, when loggers repeat the last position."""
     nothing = np.full(len(t), np.nan)
     if "lat" not in wide or "lon" not in wide:
         doubt = ReadWarning("no_positions", "the file has no columns of latitude and longitude")
@@ -256,7 +257,7 @@ def _positions(
     doubts: list[ReadWarning] = []
     raw, satellites = wide["lat"], tall.get("satellites", nothing)
     blind = satellites == 0
-    if blind.any() and np.any(satellites > 0):  # a logger that always says 0 does not count them
+    if blind.any() and np.any(satellites > 0):  # a constant 0 is no count
         text = "rows without a satellite have no position"
         doubts.append(ReadWarning("no_fix", text, int(blind.sum())))
         raw = np.where(blind, np.nan, raw)
@@ -265,10 +266,10 @@ def _positions(
     return positions._replace(doubts=(*doubts, *positions.doubts))
 
 
-def _video(
+def _read_video(
     head: Head, t: Numbers, ms: Numbers | None, index: Column | None
 ) -> tuple[list[VideoFrame], list[ReadWarning]]:
-    """A place in a video file for each row that has a new one; avitime is in milliseconds."""
+    """Return each new position in the video files; avitime is in milliseconds."""
     if index is None or ms is None:
         return [], []
     usable = (index.values >= 1) & (index.values < 10_000) & (ms >= 0) & (ms < 2**53)

@@ -1,4 +1,4 @@
-"""The program that reads AiM's files with libxrk, see `child_process`."""
+"""Reads AiM's files with libxrk in a child process, see `child_process`."""
 
 import contextlib
 import io
@@ -14,13 +14,13 @@ from runtime.bridge.formats import child_process
 from runtime.bridge.formats.child_process import Refused
 from runtime.bridge.session.recording import Numbers
 
-_TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
+_TEXTS: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})")
 
 
-def created_of(metadata: Mapping[str, object]) -> float | None:
-    """Unix seconds of the date and time in the head, month first, read as UTC."""
+def parse_creation_time(metadata: Mapping[str, object]) -> float | None:
+    """Parse date and time of the head, month first, as UTC; returns Unix seconds."""
     day = _DATE.search(str(metadata.get("Log Date", "")))
     clock = _TIME.search(str(metadata.get("Log Time", "")))
     if day is None:
@@ -35,14 +35,14 @@ def created_of(metadata: Mapping[str, object]) -> float | None:
 
 
 def load_xrk() -> Callable[[bytes], Any]:
-    """The function that reads a file, of an extra that only this process needs."""
+    """Import the reader of libxrk, an extra that only this process needs."""
     from libxrk import aim_xrk
 
     return aim_xrk
 
 
 def read(load: Callable[[bytes], Any], stream: BinaryIO) -> None:
-    """Hand over what is in a file; *load* reads it."""
+    """Hand over the contents of a file; *load* reads it."""
     with contextlib.redirect_stdout(io.StringIO()):
         log = load(stream.read())
     channels: dict[str, tuple[Numbers, Numbers, str]] = {}
@@ -53,26 +53,26 @@ def read(load: Callable[[bytes], Any], stream: BinaryIO) -> None:
             continue
         t = table.column("timecodes").to_numpy().astype(np.float64) / 1000.0
         value = value.astype(np.float64)
-        known = np.isfinite(value)
+        finite = np.isfinite(value)
         about = table.schema.field(name).metadata or {}
-        if known.any():
-            channels[name] = t[known], value[known], _text(about, b"units")
-            functions[name] = _text(about, b"function")
+        if finite.any():
+            channels[name] = t[finite], value[finite], _decode(about, b"units")
+            functions[name] = _decode(about, b"function")
     if not channels:
         raise Refused("the AiM file holds no channel with values")
-    lines = [f"{word}: {log.metadata[word]}"[:500] for word in _TOLD if log.metadata.get(word)]
+    lines = [f"{word}: {log.metadata[word]}"[:500] for word in _TEXTS if log.metadata.get(word)]
     meta = {
-        "created": created_of(log.metadata),
+        "created": parse_creation_time(log.metadata),
         "comments": lines,
         "functions": functions,
-        "laps": laps_of(log.laps.to_pylist() if log.laps is not None else ()),
-        "told": {name: str(log.metadata[name]) for name in _TOLD if log.metadata.get(name)},
+        "laps": convert_laps(log.laps.to_pylist() if log.laps is not None else ()),
+        "texts": {name: str(log.metadata[name]) for name in _TEXTS if log.metadata.get(name)},
     }
     child_process.write_output(meta, {}, channels)
 
 
-def laps_of(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bool]]:
-    """Begin and end in seconds of each lap, and whether it goes from line to line."""
+def convert_laps(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bool]]:
+    """Return begin and end (s) of each lap, and whether it goes from line to line."""
     laps = []
     for row in rows:
         begin, end = row.get("start_time"), row.get("end_time")
@@ -81,7 +81,7 @@ def laps_of(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bo
     return laps
 
 
-def _text(about: Mapping[bytes, bytes], key: bytes) -> str:
+def _decode(about: Mapping[bytes, bytes], key: bytes) -> str:
     return about.get(key, b"").decode("utf-8", "replace")
 
 

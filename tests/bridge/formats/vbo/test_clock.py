@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.encodings import find_encoding, read_clock, unwrap
+from runtime.bridge.formats.encodings import find_time_encoding, read_clock, unwrap_midnights
 from runtime.bridge.session.recording import Numbers
 
 
@@ -17,8 +17,8 @@ def pack(seconds: Numbers) -> Numbers:
 def test_packed_times_and_seconds_are_told_apart(start: float, step: float) -> None:
     t = start + np.arange(3000.0) * step
     packed = pack(np.mod(t, 86_400.0))
-    assert find_encoding(packed, f"{packed[0]:010.3f}") == "hhmmss"
-    assert find_encoding(t, f"{t[0]:.3f}") == "seconds"
+    assert find_time_encoding(packed, f"{packed[0]:010.3f}") == "hhmmss"
+    assert find_time_encoding(t, f"{t[0]:.3f}") == "seconds"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_packed_times_and_seconds_are_told_apart(start: float, step: float) -> N
     ],
 )
 def test_within_a_minute_the_digits_decide(values: list[float], text: str, expected: str) -> None:
-    assert find_encoding(np.array(values), text) == expected
+    assert find_time_encoding(np.array(values), text) == expected
 
 
 @pytest.mark.parametrize("wrong", [0.0, 235959.0, 142529.0])
@@ -48,6 +48,6 @@ def test_a_single_time_out_of_line_is_taken_out(wrong: float) -> None:
 
 def test_each_midnight_adds_a_day() -> None:
     t = np.arange(0.0, 3 * 86_400.0, 1000.0)
-    there, midnights = unwrap(np.mod(t, 86_400.0))
+    there, midnights = unwrap_midnights(np.mod(t, 86_400.0))
     assert np.array_equal(there, t)
     assert midnights == 2

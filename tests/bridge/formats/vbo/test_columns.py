@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.column_mapping import align_texts, unique_names
+from runtime.bridge.formats.column_mapping import align_texts, make_unique
 from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.session.recording import Recording
 from tests.bridge.formats.vbo.vbokit import read
@@ -38,7 +38,7 @@ def test_units_belong_to_the_last_columns(lines: list[str], expected: tuple[str,
     ],
 )
 def test_names_of_a_kind_get_a_number(names: list[str], expected: tuple[str, ...]) -> None:
-    assert unique_names(names) == expected
+    assert make_unique(names) == expected
 
 
 def test_the_first_name_of_the_list_wins_and_the_others_stay() -> None:
@@ -96,7 +96,7 @@ def test_columns_of_variant_b_may_have_blanks_in_their_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "no .data. section"),
         (b"[header]\ntime\n[column names]\ntime\n", "no .data. section"),
@@ -112,8 +112,8 @@ def test_columns_of_variant_b_may_have_blanks_in_their_names() -> None:
         ((b"x" * 1000 + b"\n") * 2000 + b"[data]\n1\n", "no .data. section"),
     ],
 )
-def test_a_file_without_what_is_needed_is_refused_in_words(data: bytes, said: str) -> None:
-    with pytest.raises(UnreadableRecording, match=said):
+def test_a_file_without_what_is_needed_is_refused_in_words(data: bytes, message: str) -> None:
+    with pytest.raises(UnreadableRecording, match=message):
         read(data)
 
 

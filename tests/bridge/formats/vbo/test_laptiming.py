@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.readers.vbo_gates import Path, driven_path, read_gates
+from runtime.bridge.formats.readers.vbo_gates import Path, build_path, read_gates
 
 LAT, LON = 45.0, -88.0
 METRES = 6_371_000.0 * np.pi / 180.0
@@ -11,7 +11,7 @@ METRES = 6_371_000.0 * np.pi / 180.0
 
 def north_drive() -> Path:
     metres = np.arange(-500.0, 500.0, 1.5)
-    return driven_path(LAT + metres / METRES, np.full(len(metres), LON))
+    return build_path(LAT + metres / METRES, np.full(len(metres), LON))
 
 
 def line(points: list[tuple[float, float]], *, lat_first: bool, east: float = -1.0) -> str:
@@ -83,13 +83,13 @@ def test_splits_and_a_finish_come_after_the_start() -> None:
 def test_lines_that_are_no_gate_are_left_out_and_counted(text: str) -> None:
     gates = read_gates(["", text, "  ", text], north_drive(), "minutes", -1.0)
     assert gates.start is None
-    told = {doubt.code: doubt.times for doubt in gates.doubts}
+    counts = {doubt.code: doubt.times for doubt in gates.doubts}
     if text == "Start 0 0 0 0":  # four zeros stand for no gate
-        assert told == {}
+        assert counts == {}
     elif text.startswith("Start 1 1"):
-        assert told == {"gate_off_path": 2}
+        assert counts == {"gate_off_path": 2}
     else:
-        assert told == ({"gate_unreadable": 2} if text else {})
+        assert counts == ({"gate_unreadable": 2} if text else {})
 
 
 def test_gates_behind_the_last_that_is_kept_are_counted() -> None:
@@ -108,6 +108,6 @@ def test_a_gate_far_from_the_path_is_left_out_and_doubted() -> None:
 
 
 def test_a_drive_of_a_few_metres_still_has_a_course() -> None:
-    path = driven_path(LAT + np.array([0.0, 0.4, 0.8, 1.2]) / METRES, np.full(4, LON))
+    path = build_path(LAT + np.array([0.0, 0.4, 0.8, 1.2]) / METRES, np.full(4, LON))
     assert len(path.lat) >= 1
     assert path.course[0] == pytest.approx(0.0, abs=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.bridge.formats.gps_motion import EARTH_RADIUS_M, spikes
+from runtime.bridge.formats.gps_motion import EARTH_RADIUS_M, find_spikes
 
 Numbers = npt.NDArray[np.float64]
 METRES = EARTH_RADIUS_M * np.pi / 180.0
@@ -20,11 +20,11 @@ def test_positions_that_leave_the_path_for_a_moment_are_spikes(at: slice) -> Non
     t = np.arange(0, 10, 0.1)
     lat, lon = north(20.0 * t)
     lat[at] += 0.5
-    assert np.flatnonzero(spikes(t, lat, lon)).tolist() == list(range(*at.indices(100)))
+    assert np.flatnonzero(find_spikes(t, lat, lon)).tolist() == list(range(*at.indices(100)))
 
 
 def test_a_place_where_the_recording_goes_on_is_no_spike() -> None:
     t = np.arange(0, 10, 0.1)
     lat, lon = north(20.0 * t)
     lat[50:] += 0.5
-    assert not spikes(t, lat, lon).any()
+    assert not find_spikes(t, lat, lon).any()
