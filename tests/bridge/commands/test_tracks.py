@@ -145,7 +145,7 @@ def test_a_folder_that_is_missing_is_named_as_what_is_missing(
     [
         ("x.csv", "of no known format"),
         ("x.geojson", "line 1"),
-        ("x.log", "no frame of a bus"),
+        ("x.log", "no CAN frames"),
         ("x.doc", "unknown file format; known: .asc"),
         ("missing.vbo", "No such file"),
         ("no-session", "there is no database"),
