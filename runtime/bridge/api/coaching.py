@@ -443,7 +443,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     history = grades(await list_events_here(service, driver))
     best = await find_best_before(service, None, driver)
     plan = Plan(
-        asked=shorten(strip_moods(query.focus or "").split(",")),
+        wishes=shorten(strip_moods(query.focus or "").split(",")),
         best_s=best,
         weakest=history.weakest,
         improved=history.noticed,

@@ -15,8 +15,8 @@ from runtime.bridge.coach.asking import (
     Answer,
     Question,
     QuestionsOff,
-    Told,
     TooManyQuestions,
+    WordedFact,
     why_off,
 )
 from runtime.bridge.coach.fact import Basis, Value
@@ -344,7 +344,7 @@ def _make_answer(answer: Answer) -> AskAnswer:
     return AskAnswer.of(answer, facts=facts, sources=sources, rows=rows)
 
 
-def _make_values(sentence: Told) -> dict[str, ValueRecord]:
+def _make_values(sentence: WordedFact) -> dict[str, ValueRecord]:
     """Convert a fact's values by their names in the message; numbers with their unit."""
     return {
         name: ValueRecord(

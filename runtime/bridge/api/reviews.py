@@ -244,16 +244,16 @@ async def narrate_story(
         try:
             reply = await call.text()
         except ModelFailed as failed:
-            call.fell_back(failed.reason, failed.detail)
+            call.record_fallback(failed.reason, failed.detail)
             return plain
         mood = _read_mood(reply)
         weighed = weigh(_FOCUS.sub("", reply), story.facts, words, names)
         listed = _read_focus(reply)
         focus = [item for item in listed if not weigh(item, story.facts, words, names).dropped]
         if not weighed.remark:
-            call.fell_back("ungrounded")
+            call.record_fallback("ungrounded")
             return plain
-        call.felt(mood or story.emotion)
+        call.record_emotion(mood or story.emotion)
         remark = words.text("coach-model", {"text": weighed.remark})
         return plain._replace(
             text=f"{text}\n\n{remark}",

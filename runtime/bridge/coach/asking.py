@@ -1,4 +1,4 @@
-"""What is asked of the coach, what it answers, and whether this installation answers at all."""
+"""Questions to the coach, their answers, and whether this installation answers at all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,38 +32,38 @@ class TooManyQuestions(ApiError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question, as it came."""
+    """A question as it arrived."""
 
     text: str
     driver_id: str = ""
     session_id: str = ""
-    """Whose conversation it belongs to."""
+    """The conversation it belongs to."""
     about: str = ""
-    """The session that is meant; empty: none."""
+    """The session in question; empty: none."""
     intent: str = ""
-    """Who shall answer; empty: whoever it is for."""
+    """The role that should answer; empty: any."""
     language: Language | None = None
     """None: the question's own."""
     units: Units | None = None
     """None: metric, or what the conversation asked for."""
 
 
-class Told(NamedTuple):
+class WordedFact(NamedTuple):
     """A fact with its sentence."""
 
     fact: Fact
     text: str
     values: Mapping[str, str]
-    """As they stand in the sentence."""
+    """As written in the sentence."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the coach says."""
+    """An answer of the coach."""
 
     text: str
     say: str
-    """The same for a voice."""
+    """The text for a voice."""
     language: Language
     emotion: str
     intent: str
@@ -74,27 +74,27 @@ class Answer:
     latency_ms: float
     source: Source
     reason: str | None = None
-    """Why no model had a part in it."""
+    """Why no model took part."""
     model_said: str | None = None
-    """The model's own sentences; they are in the text."""
+    """The model's own sentences, which are also in the text."""
     dropped: int = 0
-    """Sentences of the model that the facts do not bear out."""
+    """Sentences of the model that the facts do not support."""
     unused: tuple[str, ...] = ()
-    """What was not at hand: embeddings, model."""
-    facts: tuple[Told, ...] = ()
+    """Unavailable parts: embeddings, model."""
+    facts: tuple[WordedFact, ...] = ()
     tool: str = ""
-    """What was looked up first: a kind of need, hazard, or no_answer."""
+    """The first lookup: a kind of need, hazard, or no_answer."""
     rows: tuple[Row, ...] | None = None
-    """What a query found; None for what is none, or was not run."""
+    """Rows of a query; None if there was none or it was not run."""
     lessons: tuple[Lesson, ...] = ()
     passage: Passage | None = None
-    """What the lesson says of it; None without a course."""
+    """What the lesson says about it; None without a course."""
     suggestions: tuple[str, ...] = ()
     """Questions that can be sent back."""
 
 
 def why_off(backend: str) -> str | None:
-    """Why no questions are answered, in a sentence; None: they are."""
+    """Explain why no questions are answered, in a sentence; None: they are."""
     if backend == OFF:
         return "questions to the coach are switched off (BRIDGE_AGENT_BACKEND)"
     if find_spec(PACKAGE) is None:

@@ -1,4 +1,4 @@
-"""The coach that can be asked: questions under way, conversations in memory, and their end."""
+"""The coach that answers questions: those under way, conversations in memory, and their end."""
 
 import asyncio
 import logging
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
-from runtime.bridge.coach.asking import Answer, Question, Row, Told, TooManyQuestions
+from runtime.bridge.coach.asking import Answer, Question, Row, TooManyQuestions, WordedFact
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.facts.measures import SAYS
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.facts.view import corners_of
-from runtime.bridge.coach.gather import Gathering, Known
+from runtime.bridge.coach.gather import Context, Gathering
 from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.memory import Memory, Trace, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
-from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
+from runtime.bridge.coach.need import Need, NeedKind, Reading, Slots
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.sql import Queries, statement_in
@@ -46,14 +46,14 @@ from runtime.bridge.storage.records import NoteRow, unix_ms
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE: Final = 16
-"""Questions under way; the model's own queue is shorter, and what finds no place there is
-answered from the facts."""
+"""Questions under way; the model's own queue is shorter, and what does not fit there is answered
+from the facts."""
 MOST_FACTS: Final = 4
 """Three sentences and one thing to do."""
 SWEEP_S: Final = 20.0
 AGAIN_S: Final = 30.0
 EXAMPLES_S: Final = 120.0
-"""So long the vectors of all example sentences may take."""
+"""Time limit for the vectors of all example sentences."""
 STORE_ERRORS: Final = (StoreBusy, StoreFull, StoreFailed)
 AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
     {
@@ -62,15 +62,15 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
         *("lap_trend", "unrecorded", "grip", "balance"),
     }
 )
-"""Needs that may be met behind a word of safety: what the data show, and nothing to do next."""
+"""Needs answered after a safety message: what the data show, no advice."""
 UNSAFE: Final = frozenset("incidents-none danger-do wet-do".split())
-"""Facts that are not told behind a word of safety: who tells of a moment is not told that there was
-none, and what to do was said."""
+"""Facts left out after a safety message: a driver who reports an incident is not told that there
+was none, and advice was given."""
 FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
-"""Needs to whose answer a model adds nothing."""
+"""Needs whose answer no model can improve."""
 Event: TypeAlias = str | Answer
-"""A piece of the answer, then the whole of it."""
+"""A piece of the answer, or at the end the whole."""
 
 
 class Conversations:
@@ -90,14 +90,14 @@ class Conversations:
         self.model = model
         self.queries = queries
         self.weights = weights
-        """Where what was learnt of the example sentences' vectors is kept."""
+        """The file of weights learnt from the example sentences' vectors."""
         self.memory = Memory(char_budget)
         self.timeout_s = timeout_s
         self.classifier = load_classifier()
         self.embeds = False
-        """Whether the examples are known by their vectors, so that a question is worth one."""
+        """Whether the examples have vectors, so that a question needs one."""
         self.times: deque[float] = deque(maxlen=100)
-        """Seconds that the last answers took."""
+        """Seconds taken by the last answers."""
         self._under_way = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: list[asyncio.Task[None]] = []
@@ -105,8 +105,8 @@ class Conversations:
         """Learns the vectors of the example sentences."""
 
     def start(self) -> None:
-        """Begin to write, now and then, conversations that nobody goes on with, and to learn the
-        example sentences by their vectors, where the model's server makes them."""
+        """Start to write abandoned conversations now and then, and to learn the example sentences'
+        vectors if the model's server makes them."""
         self.learning = asyncio.create_task(self._embed_examples())
         self._running = [asyncio.create_task(self._sweep_for_ever()), self.learning]
 
@@ -116,18 +116,18 @@ class Conversations:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
-        for key in self.memory.known():
+        for key in self.memory.list_keys():
             await self.write(self.memory.end(key))
         await self.settle()
         await asyncio.to_thread(self.queries.close)
 
     def admit(self) -> None:
-        """Raises `TooManyQuestions` while no further question can be taken."""
+        """Raise `TooManyQuestions` if no further question can be taken."""
         if self._under_way >= MOST_AT_ONCE:
             raise TooManyQuestions
 
     async def ask(self, question: Question) -> Answer:
-        """The whole answer. Raises `TooManyQuestions`."""
+        """Return the whole answer. Raises `TooManyQuestions`."""
         async with aclosing(self.stream(question)) as events:
             async for event in events:
                 if isinstance(event, Answer):
@@ -135,9 +135,9 @@ class Conversations:
         raise AssertionError("a stream ends with its answer")
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """The answer sentence by sentence, then as a whole; closing it cancels what is under way.
+        """Yield the answer sentence by sentence, then as a whole; closing it cancels the work.
 
-        Raises what `ask` raises, behind sentences too.
+        Raises what `ask` raises, even after sentences.
         """
         self.admit()
         self._under_way += 1
@@ -149,33 +149,33 @@ class Conversations:
             self._under_way -= 1
 
     async def end(self, key: str) -> int:
-        """Write a conversation and forget it; how many rows were written."""
+        """Write a conversation and forget it; return the number of rows written."""
         return await self.write(self.memory.end(key))
 
     async def sweep(self, now: float | None = None) -> int:
-        """Write what is idle or whose session has ended; how many rows were written."""
+        """Write idle conversations and those whose session has ended; return the rows written."""
         moment = time.monotonic() if now is None else now
-        ended: dict[str, int] = {}
+        ends: dict[str, int] = {}
         for session_id in self.memory.sessions():
             row = self.gathering.store.session(session_id)
             if row is not None and row.ended_at is not None:
-                ended[session_id] = row.ended_at
-        keys = [*self.memory.idle(moment), *self.memory.ended(ended)]
+                ends[session_id] = row.ended_at
+        keys = [*self.memory.list_idle(moment), *self.memory.list_ended(ends)]
         return sum([await self.end(key) for key in dict.fromkeys(keys)])
 
-    def aside(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do *work* without the answer waiting for it."""
+    def run_aside(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run *work* without delaying the answer."""
         task = asyncio.create_task(_quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def settle(self) -> None:
-        """Wait for everything that is done aside."""
+        """Wait for all work run aside."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def write(self, rows: list[TurnRow]) -> int:
-        """Store rows of a conversation; how many were."""
+        """Store rows of a conversation; return how many were stored."""
         if not rows:
             return 0
         try:
@@ -191,7 +191,7 @@ class Conversations:
             await self.sweep()
 
     async def _embed_examples(self) -> None:
-        """Learn what the examples mean, or read what was kept of that: the model's server may start
+        """Learn the examples' meaning, or read what was stored of it; the model's server may start
         later."""
         if not self.model.endpoint.url:
             return
@@ -212,7 +212,7 @@ class Conversations:
 
 
 class _Answering:
-    """One question on its way."""
+    """A question being answered."""
 
     def __init__(self, owner: Conversations, question: Question) -> None:
         self._owner = owner
@@ -221,118 +221,122 @@ class _Answering:
         self._trace = Trace(uuid4().hex[:16], question.session_id)
         self._began = time.monotonic()
         self._asked_at = unix_ms()
-        self._said: list[str] = []
+        self._pieces: list[str] = []
         self._rows: tuple[Row, ...] | None = None
         self._unused: list[str] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """See `Conversations.stream`."""
         owner, question = self._owner, self._question
-        known = await owner.gathering.look(question.about, question.driver_id)
-        asked = await self._understand(known)
-        intent = intent_of(asked.needs)
+        context = await owner.gathering.look(question.about, question.driver_id)
+        reading = await self._understand(context)
+        intent = intent_of(reading.needs)
         self._trace.agent = OF_INTENT[intent].name
         self._trace.add("intent", intent)
         succeeded = False
         try:
-            words = words_of(asked.language, asked.units or "metric", asked.speeds)
-            facts, suggestions = await self._look_up(known, asked, words)
-            yield self._next(words.sentence(facts[0]))
-            narration = await self._narrate(known, asked, facts, words)
+            words = words_of(reading.language, reading.units or "metric", reading.speeds)
+            facts, suggestions = await self._look_up(context, reading, words)
+            yield self._add_piece(words.sentence(facts[0]))
+            narration = await self._narrate(context, reading, facts, words)
             for link, at in zip(narration.links, narration.order, strict=True):
                 sentence = words.sentence(facts[at])
-                yield self._next(
+                yield self._add_piece(
                     words.text(f"link-{link}", {"text": sentence}) if link else sentence
                 )
             if narration.remark:
-                yield self._next(words.text("coach-model", {"text": narration.remark}))
+                yield self._add_piece(words.text("coach-model", {"text": narration.remark}))
             lesson = self._lesson(facts)
             if lesson is not None and not any(fact.kind == "lesson" for fact in facts):
-                yield self._next(words.text("more-in-lesson", {"title": lesson.title}))
+                yield self._add_piece(words.text("more-in-lesson", {"title": lesson.title}))
             succeeded = True
             facts = (facts[0], *(facts[at] for at in narration.order))
-            yield self._answer(asked, intent, facts, words, narration, lesson, suggestions)
+            yield self._answer(reading, intent, facts, words, narration, lesson, suggestions)
         finally:
-            self._trace.add("agent", intent, self._passed_s() * 1000, success=succeeded)
-            owner.aside(owner.gathering.store.add(self._trace.rows))
+            self._trace.add("agent", intent, self._age_s() * 1000, success=succeeded)
+            owner.run_aside(owner.gathering.store.add(self._trace.rows))
 
-    async def _understand(self, known: Known) -> Asked:
-        owner, question, last = self._owner, self._question, self._talk.asked
+    async def _understand(self, context: Context) -> Reading:
+        owner, question, last = self._owner, self._question, self._talk.reading
         if statement_in(question.text) is not None:
-            return Asked(question.text, "en", None, None, (Need("query"),))
+            return Reading(question.text, "en", None, None, (Need("query"),))
         vector = None
         if owner.embeds:
-            text = text_to_embed(question.text, known.names, last)
+            text = text_to_embed(question.text, context.names, last)
             vectors = await owner.model.embeddings([text])
             vector = vectors[0] if vectors is not None else None
         if vector is None:
             self._unused.append("embeddings")
-        asked = await asyncio.to_thread(
+        reading = await asyncio.to_thread(
             read_question,
             question.text,
-            known.names,
+            context.names,
             last,
             intent=question.intent,
             classifier=owner.classifier,
             vector=vector,
         )
-        units = asked.units or self._talk.units or question.units
-        speeds = asked.speeds or (None if asked.units else self._talk.speeds)
-        language = question.language or asked.language
-        return replace(asked, language=language, units=units, speeds=speeds)
+        units = reading.units or self._talk.units or question.units
+        speeds = reading.speeds or (None if reading.units else self._talk.speeds)
+        language = question.language or reading.language
+        return replace(reading, language=language, units=units, speeds=speeds)
 
     async def _look_up(
-        self, known: Known, asked: Asked, words: Words
+        self, context: Context, reading: Reading, words: Words
     ) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-        """The facts of an answer, at least one, and what may be asked instead."""
+        """Return the facts of an answer, at least one, and questions to ask instead."""
         facts: list[Fact] = []
-        hazard = asked.hazard or self._still(asked)
+        hazard = reading.hazard or self._find_open_hazard(reading)
         if hazard is not None:
             facts.append(Fact(f"hazard-{hazard}"))
-        # whoever speaks of the brakes asks whether the data show it
-        bare = all(need.slots.quantity is None for need in asked.needs)
-        needs = FADING if hazard == "brakes" and bare else asked.needs
+        # a driver who mentions the brakes asks whether the data show it
+        bare = all(need.slots.quantity is None for need in reading.needs)
+        needs = FADING if hazard == "brakes" and bare else reading.needs
         for need in needs:
             if hazard is not None and (need.kind not in AFTER_HAZARD or need.slots.order in SAYS):
                 continue  # nobody is asked for more speed
             self._trace.add("tool_start", need.kind)
             began = time.monotonic()
-            each = 2 if len(asked.needs) > 1 or hazard else MOST_FACTS
-            each = 1 if asked.brief and need.kind != "style" else each
-            told = (await self._tell(known, asked, need))[:each]
+            most = 2 if len(reading.needs) > 1 or hazard else MOST_FACTS
+            most = 1 if reading.brief and need.kind != "style" else most
+            answers = (await self._tell(context, reading, need))[:most]
             passed = (time.monotonic() - began) * 1000
-            self._trace.add("tool", need.kind, passed, success=bool(told))
-            for fact in told:
+            self._trace.add("tool", need.kind, passed, success=bool(answers))
+            for fact in answers:
                 if fact not in facts and not (hazard and fact.kind in UNSAFE):
                     facts.append(fact)
-        offers = asked.needs and asked.needs[0].kind in ("abilities", "greeting")
-        told_of = any(fact.kind != "hazard-unsure" for fact in facts)
-        if told_of and not offers:
+        offers = reading.needs and reading.needs[0].kind in ("abilities", "greeting")
+        answered = any(fact.kind != "hazard-unsure" for fact in facts)
+        if answered and not offers:
             return tuple(facts[:MOST_FACTS]), ()
-        wanted = asked.suggestions or tuple(Need(kind) for kind in USUAL)
-        texts = tuple(dict.fromkeys(_suggest(words, known.scene, need) for need in wanted))
-        if told_of:
+        wanted = reading.suggestions or tuple(Need(kind) for kind in USUAL)
+        texts = tuple(dict.fromkeys(_suggest(words, context.scene, need) for need in wanted))
+        if answered:
             return tuple(facts), texts
         choices = words.join([words.text("quoted", {"text": text}) for text in texts], style="or")
         lead = [*facts, Fact("ask-otherwise")] if facts else [Fact("not-understood")]
         return (*lead, Fact("did-you-mean", {"choices": choices})), texts
 
-    def _still(self, asked: Asked) -> str | None:
-        """The danger that the question before spoke of, where this one may go on about it."""
-        before = self._talk.asked.hazard if self._talk.asked is not None else None
-        if before is None or not asked.needs:
+    def _find_open_hazard(self, reading: Reading) -> str | None:
+        """Return the danger of the previous question if this one may continue it."""
+        before = self._talk.reading.hazard if self._talk.reading is not None else None
+        if before is None or not reading.needs:
             return before
-        about = {need.slots.quantity for need in asked.needs}
-        return before if any(each and each.startswith(before[:5]) for each in about) else None
+        about = {need.slots.quantity for need in reading.needs}
+        return (
+            before
+            if any(quantity and quantity.startswith(before[:5]) for quantity in about)
+            else None
+        )
 
-    async def _tell(self, known: Known, asked: Asked, need: Need) -> tuple[Fact, ...]:
+    async def _tell(self, context: Context, reading: Reading, need: Need) -> tuple[Fact, ...]:
         owner = self._owner
         if need.kind == "query":
-            self._rows, facts = await owner.queries.answer(self._question.text, known)
+            self._rows, facts = await owner.queries.answer(self._question.text, context)
             return facts
         try:
-            async with asyncio.timeout(self._left_s()):
-                scene = await owner.gathering.meet(known, [need])
+            async with asyncio.timeout(self._rest_s()):
+                scene = await owner.gathering.meet(context, [need])
                 scene = replace(scene, answer_times=tuple(owner.times))
                 facts = await asyncio.to_thread(tell, scene, need)
         except TimeoutError:
@@ -340,15 +344,15 @@ class _Answering:
             return (Fact("took-too-long"),)
         if need.kind == "style" and self._talk.facts:
             return (*facts, *self._talk.facts[:1])
-        if need.kind == "voice_script" and known.row and asks_to_keep(asked):
-            return await self._keep_script(known.row.session_id, facts, asked)
+        if need.kind == "voice_script" and context.row and asks_to_keep(reading):
+            return await self._keep_script(context.row.session_id, facts, reading)
         return facts
 
     async def _keep_script(
-        self, session_id: str, facts: Sequence[Fact], asked: Asked
+        self, session_id: str, facts: Sequence[Fact], reading: Reading
     ) -> tuple[Fact, ...]:
-        """Keep the phrases as notes of the session, where the player of cues finds them."""
-        words = words_of(asked.language, asked.units or "metric", asked.speeds)
+        """Store the phrases as notes of the session, where the player of cues finds them."""
+        words = words_of(reading.language, reading.units or "metric", reading.speeds)
         store = self._owner.gathering.store
         try:
             for fact in facts:
@@ -359,16 +363,16 @@ class _Answering:
         return (Fact("script-kept", {"count": len(facts)}), *facts)
 
     async def _narrate(
-        self, known: Known, asked: Asked, facts: tuple[Fact, ...], words: Words
+        self, context: Context, reading: Reading, facts: tuple[Fact, ...], words: Words
     ) -> Narration:
-        """What a model makes of the facts; as they are where it has no part."""
-        plain = asked.hazard is not None or not asked.needs or asked.needs[0].kind in PLAIN
+        """Let a model work on the facts; they stay as they are if it has no part."""
+        plain = reading.hazard is not None or not reading.needs or reading.needs[0].kind in PLAIN
         if plain:
             return Narration.plain(len(facts))
         model = self._owner.model
         turns = self._owner.memory.recent(self._talk)
         narration = await narrate(
-            model, self._question, facts, words, known.names, turns, timeout_s=self._left_s()
+            model, self._question, facts, words, context.names, turns, timeout_s=self._rest_s()
         )
         if narration.reason is not None:
             self._unused.append("model")
@@ -381,15 +385,17 @@ class _Answering:
         return next(filter(None, map(self._owner.gathering.lessons.find, keys)), None)
 
     def _quote(self, lesson: Lesson, facts: Sequence[Fact]) -> Passage | None:
-        """What the lesson says about the facts that name it; the course is in English."""
+        """Return what the lesson says about the facts that name it; the course is in English."""
         lessons, english = self._owner.gathering.lessons, words_of("en", "metric")
         taught = [fact for fact in facts if fact.concept and lessons.find(fact.concept) == lesson]
-        told = [one.description for one in CONCEPTS if one.id == taught[0].concept]
-        return lessons.quote(lesson, " ".join([*told, *map(english.sentence, taught)]))
+        descriptions = [
+            concept.description for concept in CONCEPTS if concept.id == taught[0].concept
+        ]
+        return lessons.quote(lesson, " ".join([*descriptions, *map(english.sentence, taught)]))
 
     def _answer(
         self,
-        asked: Asked,
+        reading: Reading,
         intent: str,
         facts: tuple[Fact, ...],
         words: Words,
@@ -397,18 +403,18 @@ class _Answering:
         lesson: Lesson | None,
         suggestions: tuple[str, ...],
     ) -> Answer:
-        owner, question, text = self._owner, self._question, "".join(self._said)
+        owner, question, text = self._owner, self._question, "".join(self._pieces)
         emotion = emotion_of(facts, intent)
         turn = Turn(question.text, text, emotion, self._asked_at, unix_ms())
         talk, left = owner.memory.add(self._talk, turn, time.monotonic())
-        talk.units, talk.speeds = asked.units, asked.speeds
-        if asked.hazard or (asked.needs and asked.needs[0].kind != "style"):
-            talk.asked, talk.facts = replace(asked, told=facts[0].place), facts
+        talk.units, talk.speeds = reading.units, reading.speeds
+        if reading.hazard or (reading.needs and reading.needs[0].kind != "style"):
+            talk.reading, talk.facts = replace(reading, place=facts[0].place), facts
         if left:
-            owner.aside(owner.write(left))
-        owner.times.append(self._passed_s())
-        told = tuple(
-            Told(
+            owner.run_aside(owner.write(left))
+        owner.times.append(self._age_s())
+        worded = tuple(
+            WordedFact(
                 fact,
                 words.sentence(fact),
                 {name: words.write(cell) for name, cell in fact.values.items()},
@@ -416,46 +422,46 @@ class _Answering:
             for fact in facts
         )
         spoken = [words.say(fact) for fact in facts]
-        nothing = "hazard" if asked.hazard else "no_answer"
+        nothing = "hazard" if reading.hazard else "no_answer"
         return Answer(
             text=text,
             say=" ".join(spoken + ([narration.remark] if narration.remark else [])),
-            language=asked.language,
+            language=reading.language,
             emotion=emotion,
             intent=intent,
             agent=OF_INTENT[intent].name,
             qa_key=key_of(question.driver_id, question.session_id),
             turn=len(talk.turns),
             trace_id=self._trace.trace_id,
-            latency_ms=self._passed_s() * 1000,
+            latency_ms=self._age_s() * 1000,
             source="local_model" if narration.used else "template",
             reason=narration.reason,
             model_said=narration.remark or None,
             dropped=narration.dropped,
             unused=tuple(self._unused),
-            facts=told,
-            tool=asked.needs[0].kind if asked.needs else nothing,
+            facts=worded,
+            tool=reading.needs[0].kind if reading.needs else nothing,
             rows=self._rows,
             lessons=(lesson,) if lesson is not None else (),
             passage=self._quote(lesson, facts) if lesson is not None else None,
             suggestions=suggestions,
         )
 
-    def _next(self, sentence: str) -> str:
-        """A further sentence, with the blank before it."""
-        piece = f" {sentence}" if self._said else sentence
-        self._said.append(piece)
+    def _add_piece(self, sentence: str) -> str:
+        """Add a sentence, with the blank before it, and return it."""
+        piece = f" {sentence}" if self._pieces else sentence
+        self._pieces.append(piece)
         return piece
 
-    def _passed_s(self) -> float:
+    def _age_s(self) -> float:
         return time.monotonic() - self._began
 
-    def _left_s(self) -> float:
-        return max(self._owner.timeout_s - self._passed_s(), 0.05)
+    def _rest_s(self) -> float:
+        return max(self._owner.timeout_s - self._age_s(), 0.05)
 
 
 def _suggest(words: Words, scene: Scene, need: Need) -> str:
-    """A need as a question that can be sent back."""
+    """Word a need as a question that can be sent back."""
     slots, corners = need.slots, corners_of(scene)
     corner = slots.corners[0] if slots.corners else corners[0].name if corners else ""
     values: dict[str, Cell] = {
@@ -472,4 +478,4 @@ async def _quietly(work: Coroutine[Any, Any, Any]) -> None:
     try:
         await work
     except STORE_ERRORS as problem:
-        log.warning("what was asked was not noted: %s", problem)
+        log.warning("the records of a question were not stored: %s", problem)

@@ -1,4 +1,4 @@
-"""Gathers what a question may be answered from: stored sessions, circuits, laps, lessons."""
+"""Gathers the material for answers: stored sessions, circuits, laps, lessons."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -26,23 +26,23 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.track.model import Corner, Track, find_phase
 
 MOST_SESSIONS: Final = 200
-"""The newest, that other drivers and earlier sessions are looked for in."""
+"""The newest sessions that may show other drivers and earlier sessions."""
 MOST_RIVALS: Final = 8
 RIVAL_NEEDS: Final[frozenset[NeedKind]] = frozenset(
     {"rival_gap", "rival_where", "rival_how", "rival_car", "rival_spread"}
 )
-"""Needs that other drivers' laps are read for, though none is named."""
+"""Needs that read other drivers' laps even if none is named."""
 
 
 def local_hour(unix_ms: int | None = None) -> int:
-    """Of the machine's own time zone; None: now."""
+    """Return the hour in the machine's own time zone; None: now."""
     moment = datetime.now(UTC) if unix_ms is None else datetime.fromtimestamp(unix_ms / 1000.0, UTC)
     return moment.astimezone().hour
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a session before it is known what is asked."""
+class Context:
+    """What is known of a session before its question is read."""
 
     scene: Scene
     names: Names
@@ -63,10 +63,10 @@ class Gathering:
     lessons: Lessons = field(default_factory=Lessons)
     hour: Callable[[], int] = local_hour
 
-    async def look(self, session_id: str, driver_id: str, hour: int | None = None) -> Known:
-        """The scene without other drivers' laps, and what can be named in a question.
+    async def look(self, session_id: str, driver_id: str, hour: int | None = None) -> Context:
+        """Return the scene without other drivers' laps, and the names that a question may use.
 
-        *hour* is that of the local day; None: when the session was driven, now while it goes on.
+        *hour* is that of the local day; None: when the session was driven, or now if it goes on.
         """
         row = self.store.session(session_id) if session_id else None
         if hour is None:
@@ -77,42 +77,44 @@ class Gathering:
         driver = (row.driver or driver_id if row is not None else driver_id).strip()
         place = await self.book.place(row) if row is not None else track.id if track else ""
         near = await self._sessions_at(place)
-        earlier = [one for one in near if row is not None and one.started_at < row.started_at]
+        earlier = [other for other in near if row is not None and other.started_at < row.started_at]
         scene = Scene(
             driver=driver,
             outing=Outing(_session(row), drive) if row is not None and drive is not None else None,
             without_laps=row is not None and drive is None,
             unknown=session_id if row is None else "",
             track=track,
-            earlier=await self._summaries(one for one in earlier if _same(one.driver, driver)),
+            earlier=await self._summaries(
+                other for other in earlier if _same(other.driver, driver)
+            ),
             references=self.references.current(),
-            assisted=await self._assisted(row) if drive is not None and row is not None else (),
+            assisted=await self._list_assists(row) if drive is not None and row is not None else (),
             conditions=_notes(hour, track),
             lessons=self.lessons.titles,
             now_hour=hour,
         )
-        others = await self._others(one for one in near if not _same(one.driver, driver))
-        rivals = tuple(one.driver or "" for one in others)
-        return Known(scene, _names(scene, rivals), row, others)
+        others = await self._others(other for other in near if not _same(other.driver, driver))
+        rivals = tuple(other.driver or "" for other in others)
+        return Context(scene, _names(scene, rivals), row, others)
 
-    async def meet(self, known: Known, needs: Iterable[Need]) -> Scene:
-        """The scene with the other drivers' laps and the channels that the *needs* are about."""
+    async def meet(self, context: Context, needs: Iterable[Need]) -> Scene:
+        """Return the scene with the other drivers' laps and the channels that *needs* are about."""
         needs = tuple(needs)
         named = {name for need in needs for name in need.slots.drivers}
-        wanted = [one for one in known.others if one.driver in named]
+        wanted = [other for other in context.others if other.driver in named]
         if not wanted and any(need.kind in RIVAL_NEEDS for need in needs):
-            wanted = list(known.others)
+            wanted = list(context.others)
         rivals = {}
         for row in wanted[:MOST_RIVALS]:
             drive = await self._drive(row)
             if drive is not None:
                 rivals[row.driver or ""] = Outing(_session(row), drive)
-        asked = signals_for(need.slots.quantity for need in needs)
-        channels = await self._channels(known.row, asked) if known.row is not None else {}
-        return replace(known.scene, rivals=rivals, channels=channels)
+        signals = signals_for(need.slots.quantity for need in needs)
+        channels = await self._channels(context.row, signals) if context.row is not None else {}
+        return replace(context.scene, rivals=rivals, channels=channels)
 
     async def _drive(self, row: SessionRow) -> Drive | None:
-        """The session on its circuit; None where it has no complete lap."""
+        """Return the session on its circuit; None if it has no complete lap."""
         try:
             return await self.analyses.drive(row, Scope())
         except (NoCompleteLap, NoRows):
@@ -121,19 +123,19 @@ class Gathering:
     async def _track(self, row: SessionRow | None) -> Track | None:
         return self.active_track if row is None else (await self.book.circuit(row)).track
 
-    async def _assisted(self, row: SessionRow) -> tuple[Active, ...]:
-        """When assistance systems worked in a session."""
+    async def _list_assists(self, row: SessionRow) -> tuple[Active, ...]:
+        """Return when assistance systems worked in a session."""
         return find_activity(await self._channels(row, ASSISTS))
 
     async def _channels(self, row: SessionRow, names: Iterable[str]) -> dict[str, Samples]:
-        """Those of the signals of which a session has samples."""
+        """Return the samples of those signals that a session has."""
         recorded = {signal.name for signal in self.store.registry()}
-        known = [name for name in names if name in recorded]
-        stored = await self.store.read_signals(row.session_id, known) if known else {}
+        available = [name for name in names if name in recorded]
+        stored = await self.store.read_signals(row.session_id, available) if available else {}
         return {name: samples for name, samples in stored.items() if len(samples.t)}
 
     async def _sessions_at(self, place: str) -> list[SessionRow]:
-        """The newest sessions with telemetry at a place of the book, by their start."""
+        """Return the newest sessions with telemetry at a place of the book, by start."""
         if not place:
             return []
         rows = [row for row in self.store.sessions() if row.n_frames and (row.driver or "").strip()]
@@ -142,15 +144,15 @@ class Gathering:
         return [row for row in newest if await self.book.place(row) == place]
 
     async def _summaries(self, rows: Iterable[SessionRow]) -> tuple[DriverSession, ...]:
-        found = [(row, await self.book.seen(row)) for row in rows]
+        pairs = [(row, await self.book.seen(row)) for row in rows]
         return tuple(
             DriverSession(row.session_id, row.started_at, summary)
-            for row, summary in found
+            for row, summary in pairs
             if summary is not None
         )
 
     async def _others(self, rows: Iterable[SessionRow]) -> tuple[SessionRow, ...]:
-        """The best session of each driver, the quickest driver first."""
+        """Return the best session of each driver, the quickest driver first."""
         best: dict[str, tuple[float, SessionRow]] = {}
         for row in rows:
             summary = await self.book.seen(row)
@@ -163,10 +165,10 @@ class Gathering:
 
 
 def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
-    """What can be named: the parts of the circuit, the laps, the drivers."""
+    """Return what can be named: the parts of the circuit, the laps, the drivers."""
     drive = scene.outing.drive if scene.outing is not None else None
     corners: tuple[Corner, ...] = tuple(scene.track.in_lap_order()) if scene.track else ()
-    sectors = tuple(one.name for one in scene.track.sectors) if scene.track else ()
+    sectors = tuple(place.name for place in scene.track.sectors) if scene.track else ()
     straights = scene.track.straights if scene.track else ()
     length_m = scene.track.length_m if scene.track else math.inf
     if drive is not None:
@@ -175,10 +177,13 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
             corners, straights = drive.corners, drive.straights
         except pure.NoCorners:
             corners = ()
-        sectors = tuple(one.name for one in drive.sectors)
-    lengths = {one.name: (one.end_m - one.start_m) % length_m for one in straights}
+        sectors = tuple(place.name for place in drive.sectors)
+    lengths = {place.name: (place.end_m - place.start_m) % length_m for place in straights}
     return Names(
-        tuple(CornerNames(one.name, one.number, one.nicknames, one.severity) for one in corners),
+        tuple(
+            CornerNames(place.name, place.number, place.nicknames, place.severity)
+            for place in corners
+        ),
         tuple(lap.number or 0 for lap in drive.counted) if drive is not None else (),
         sectors,
         tuple(lengths),
@@ -189,7 +194,7 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
 
 
 def _notes(hour: int, track: Track | None) -> dict[str, float | str]:
-    """What the circuit's file notes of the hour; nothing without one."""
+    """Return the circuit file's notes on the hour; empty without a file."""
     if track is None or not track.weather_phases:
         return {}
     phase = find_phase(hour, track)

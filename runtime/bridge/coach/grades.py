@@ -1,4 +1,4 @@
-"""What a driver's history says: the weakest corner, the most improved one, how the grip is used."""
+"""Grades from a driver's history: the weakest corner, the most improved one, the use of grip."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,14 @@ from runtime.bridge.storage.coaching import EventRow
 
 GRADE: Final = "grade"
 NEWEST: Final = 50
-"""Grades that are looked at."""
+"""The newest grades considered."""
 RECENT: Final = 5
-"""Grades of a corner whose mean tells how weak it is."""
+"""Grades of a corner whose mean shows its weakness."""
 COMPARED: Final = 3
 EVEN: Final = 0.005
-"""Scores that differ by less are alike: none of them is the weakest."""
+"""Scores closer than this are alike, and none is the weakest."""
 NOTICED: Final = 0.02
-"""A smaller gain is what means of three grades differ by anyhow."""
+"""A smaller gain is within the variation of means of three grades."""
 
 
 class Score(NamedTuple):
@@ -28,15 +28,15 @@ class Score(NamedTuple):
 
 
 class Grades(NamedTuple):
-    """The grades of a driver in one look."""
+    """The grades of a driver, summarised."""
 
     weakest: str | None = None
-    """None where nothing is missing to a full score, or all corners have the same."""
+    """None if every corner has a full score, or all have the same."""
     weakest_score: float | None = None
     """Mean of its last five grades, 0 to 1."""
     improved: str | None = None
     improvement: float | None = None
-    """Mean of its last three grades less that of the three before."""
+    """Mean of its last three grades minus that of the three before."""
     recent: int = 0
     archetype: Archetype = "unknown"
     corners: Mapping[str, tuple[Score, ...]] = {}
@@ -44,14 +44,14 @@ class Grades(NamedTuple):
 
     @property
     def noticed(self) -> tuple[str, float] | None:
-        """The corner that came on, and by how many of 100 points; None: by nothing to speak of."""
+        """The most improved corner and its gain of 100 points; None: nothing noticeable."""
         if self.improved is None or self.improvement is None or self.improvement < NOTICED:
             return None
         return self.improved, 100.0 * self.improvement
 
 
 def grades(events: Sequence[EventRow]) -> Grades:
-    """What the newest 50 grades of *events* say, which are given in the order they happened."""
+    """Summarise the newest 50 grades of *events*, given in order of time."""
     every = [event for event in events if event.kind == GRADE and event.corner]
     recent = every[-NEWEST:]
     scores: dict[str, list[float]] = defaultdict(list)
@@ -79,7 +79,7 @@ def grades(events: Sequence[EventRow]) -> Grades:
         improvement=gains[improved] if improved is not None else None,
         recent=len(recent),
         archetype=classify_limit(scores),
-        corners={corner: tuple(known) for corner, known in sorted(history.items())},
+        corners={corner: tuple(series) for corner, series in sorted(history.items())},
     )
 
 

@@ -1,4 +1,4 @@
-"""Which lesson of the course teaches what the coach asks for, and the sentences that say so."""
+"""The lesson of the course on each coaching concept, and its sentences on a topic."""
 
 import json
 import logging
@@ -21,21 +21,21 @@ from runtime.places import SITE
 LONGEST: Final = 280
 """Characters of a quotation."""
 FEWEST: Final = 8
-"""Words of a quotation, which is to say something by itself."""
+"""The least words of a quotation, which has to stand alone."""
 _TASKS: Final = ("predict", "diagnose", "exercise", "solution", "example")
-"""How the anchors of sections begin that a learner is to work out, or that need their figures."""
+"""Beginnings of the anchors of sections that set the learner a task or need their figures."""
 _TAGS: Final = re.compile(r" \([a-z0-9_, ]+\)$")
-"""The concepts that the title of a passage ends with."""
+"""The concepts at the end of a passage's title."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _TABLE: Final = re.compile(r"\w[\w ]*, ")
-"""How the names of the columns of a table begin, and no list does."""
+"""Beginning of a table's column names, never of a list."""
 _CODE: Final = re.compile(r"[_=|*^<>{}$\\\[\]]")
 _LEANING: Final = re.compile(r"\b(?:above|below|dashed)\b", re.IGNORECASE)
-"""Words that point at a figure or a text which a quotation leaves behind."""
+"""Words that refer to a figure or text outside the quotation."""
 
 
 class Passage(NamedTuple):
-    """What stands under a heading of a lesson, 800 characters at most; or some of its sentences."""
+    """The text under a heading of a lesson, at most 800 characters; or some of its sentences."""
 
     heading: str
     url: str
@@ -56,10 +56,12 @@ class Passages:
     """The passages of one lesson, in its order."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
-        self._runs = [one._replace(text=run) for one in passages for run in _runs(one.text)]
+        self._runs = [
+            passage._replace(text=run) for passage in passages for run in _runs(passage.text)
+        ]
 
     def quote(self, about: str) -> Passage | None:
-        """The sentences that are most like *about*, in whole; None where there are none."""
+        """Return the sentences most like *about*, in full; None if there are none."""
         if not self._runs:
             return None
         return self._runs[int(np.argmax(self._grams.compare(*self._grams.weigh(about))))]
@@ -72,12 +74,12 @@ class Passages:
 def parse_passages(
     text: str | bytes, titles: Mapping[str, str], base: str = ""
 ) -> dict[str, Passages]:
-    """The passages that a built course publishes, a JSON object a line, by lesson.
+    """Parse the passages that a built course publishes, one JSON object per line, by lesson.
 
-    *titles* are those of the lessons; *base* stands before the addresses of the course. A line
-    that is not a passage of one of them is left out.
+    *titles* are those of the lessons; *base* is put before the course's addresses. A line that is
+    not a passage of one of them is left out.
     """
-    found: dict[str, list[Passage]] = defaultdict(list)
+    by_lesson: dict[str, list[Passage]] = defaultdict(list)
     for line in text.splitlines():
         try:
             row = _Row.model_validate_json(line)
@@ -86,12 +88,12 @@ def parse_passages(
         anchor = row.url.partition("#")[2]
         if row.lesson_id in titles and anchor and not anchor.startswith(_TASKS):
             heading = _TAGS.sub("", row.title).removeprefix(f"{titles[row.lesson_id]}: ")
-            found[row.lesson_id].append(Passage(heading, f"{base}{row.url}", row.text))
-    return {lesson: Passages(passages) for lesson, passages in found.items()}
+            by_lesson[row.lesson_id].append(Passage(heading, f"{base}{row.url}", row.text))
+    return {lesson: Passages(passages) for lesson, passages in by_lesson.items()}
 
 
 def _runs(text: str) -> Iterator[str]:
-    """The first sentences of each paragraph and of each line of a list, which need none before."""
+    """Yield the first sentences of each paragraph and list line, which need none before them."""
     for block in text.split("\n\n"):
         lines = block.splitlines()
         if len(lines) > 1 and _TABLE.match(block):
@@ -115,12 +117,11 @@ PASSAGES: Final = "corpus/chunks.jsonl"
 LARGEST: Final = 16 << 20
 COURSE_S: Final = 5.0
 UNREAD: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
-"""What happens where a file of a course cannot be had or used."""
+"""Errors of a course file that cannot be fetched or used."""
 
 
 class Lessons:
-    """Lessons by concept and by their own id: those of the built course, else those that the
-    coach knows by itself."""
+    """Lessons by concept and by id: those of the built course, else the coach's own."""
 
     def __init__(
         self,
@@ -128,35 +129,36 @@ class Lessons:
         course: Mapping[str, Lesson] | None = None,
         passages: Mapping[str, Passages] | None = None,
     ) -> None:
-        own = {one.id: one.lesson for one in CONCEPTS}
+        own = {concept.id: concept.lesson for concept in CONCEPTS}
         of_concept = {**own, **(by_concept or {})}
         of_id = {lesson.id: lesson for lesson in of_concept.values()}
-        self._known = {**of_id, **(course or {}), **of_concept}
-        self.titles: Final = {key: lesson.title for key, lesson in self._known.items()}
+        self._by_key = {**of_id, **(course or {}), **of_concept}
+        self.titles: Final = {key: lesson.title for key, lesson in self._by_key.items()}
         """By concept, and by the lesson's id."""
         self._passages = passages or {}
 
     def find(self, key: str) -> Lesson | None:
-        """The lesson of a concept, or of its own id; None where there is none."""
-        return self._known.get(key)
+        """Return the lesson of a concept or id; None if there is none."""
+        return self._by_key.get(key)
 
     def quote(self, lesson: Lesson, about: str) -> Passage | None:
-        """The sentences of a lesson that teach what *about* says in English; None without a
-        course."""
+        """Return the sentences of a lesson on *about*, in English; None without a course."""
         passages = self._passages.get(lesson.id)
         return passages.quote(about) if passages else None
 
 
 def parse_course(catalog: str | bytes, passages: str | bytes = "", base: str = "") -> Lessons:
-    """The lessons that a built course's catalog names, with the passages that it publishes.
+    """Parse the lessons of a built course's catalog, with its passages.
 
-    *base* stands before the addresses of the course. Raises ValueError for what is no catalog.
+    *base* is put before the course's addresses. Raises ValueError if it is not a catalog.
     """
     try:
         whole = json.loads(catalog)
         course = {
-            str(one["id"]): Lesson(str(one["id"]), str(one["title"]), f"{base}{one['url']}")
-            for one in _lessons(whole["phases"])
+            str(lesson["id"]): Lesson(
+                str(lesson["id"]), str(lesson["title"]), f"{base}{lesson['url']}"
+            )
+            for lesson in _lessons(whole["phases"])
         }
         by_concept = {}
         for concept in whole["concepts"]:
@@ -170,8 +172,8 @@ def parse_course(catalog: str | bytes, passages: str | bytes = "", base: str = "
 
 
 async def lessons_of(course: str) -> Lessons:
-    """The lessons of a built course: a folder, an address, or the one beside the project; without
-    one those without an address and passages."""
+    """Load the lessons of a built course: a folder, an address, or the one beside the project;
+    without a course they have no address and no passages."""
     base = f"{course.rstrip('/')}/" if course.startswith(("http://", "https://")) else ""
     try:
         if base:
@@ -192,7 +194,7 @@ async def lessons_of(course: str) -> Lessons:
 
 
 def _read(file: Path) -> bytes:
-    """What a file holds; nothing where there is none."""
+    """Read a file; empty if there is none."""
     if not file.is_file():
         return b""
     if file.stat().st_size > LARGEST:
@@ -201,7 +203,7 @@ def _read(file: Path) -> bytes:
 
 
 async def _fetch(http: aiohttp.ClientSession, address: str) -> bytes:
-    """All that an address holds."""
+    """Fetch all of an address."""
     async with http.get(address) as response:
         response.raise_for_status()
         body = bytearray()
@@ -213,7 +215,7 @@ async def _fetch(http: aiohttp.ClientSession, address: str) -> bytes:
 
 
 def _lessons(at: object) -> Iterator[dict[str, object]]:
-    """Every lesson below the phases that can be read, wherever they keep them."""
+    """Yield every readable lesson below the phases, wherever they keep it."""
     if isinstance(at, dict):
         if isinstance(at.get("url"), str) and isinstance(at.get("title"), str) and "id" in at:
             yield at

@@ -1,5 +1,5 @@
-"""The conversations in memory: what is sent along with a question, when they are written, and the
-steps on the way to an answer."""
+"""Conversations in memory: the turns sent along with a question, when they are written, and the
+steps of an answer."""
 
 import time
 from collections import OrderedDict
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from runtime.bridge.coach.fact import Fact
-from runtime.bridge.coach.need import Asked, Units
+from runtime.bridge.coach.need import Reading, Units
 from runtime.bridge.storage.coaching import TraceRow, TurnRow
 
 IDLE_S: Final = 3600.0
@@ -18,12 +18,12 @@ MOST: Final = 256
 """Conversations in memory."""
 MOST_TURNS: Final = 200
 SENT: Final = 6
-"""Turns that a model gets to read."""
+"""Turns that a model reads."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One question with its answer."""
+    """A question with its answer."""
 
     question: str
     answer: str
@@ -35,45 +35,45 @@ class Turn:
 
 @dataclass
 class Talk:
-    """The turns of one driver about one session, and what a follow-up goes on from."""
+    """The turns of one driver about one session, and the basis of a follow-up."""
 
     driver_id: str
     session_id: str
     turns: list[Turn] = field(default_factory=list)
     touched: float = 0.0
     """Seconds of a monotonic clock."""
-    asked: Asked | None = None
+    reading: Reading | None = None
     """The last question that was understood."""
     facts: tuple[Fact, ...] = ()
-    """What was answered to it."""
+    """The answer to it."""
     units: Units | None = None
     speeds: Units | None = None
 
     @property
     def chars(self) -> int:
-        """Of all turns."""
+        """Characters of all turns."""
         return sum(len(turn.question) + len(turn.answer) for turn in self.turns)
 
 
 def key_of(driver_id: str, session_id: str) -> str:
-    """The name of a conversation."""
+    """Return the name of a conversation."""
     return f"{driver_id}:{session_id}"
 
 
 class Memory:
-    """Conversations by key. Whatever leaves memory is handed out as rows, to be written."""
+    """Conversations by key; those that leave memory are returned as rows to write."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.budget = budget
         self._talks: OrderedDict[str, Talk] = OrderedDict()
 
     def talk(self, driver_id: str, session_id: str) -> Talk:
-        """The conversation; an empty one, not kept yet, where there is none."""
-        known = self._talks.get(key_of(driver_id, session_id))
-        return known or Talk(driver_id, session_id)
+        """Return the conversation; a new one, not stored yet, if there is none."""
+        talk = self._talks.get(key_of(driver_id, session_id))
+        return talk or Talk(driver_id, session_id)
 
     def recent(self, talk: Talk) -> list[Turn]:
-        """The last turns, as many as fit into the budget, oldest first."""
+        """Return the last turns that fit into the budget, oldest first."""
         turns: list[Turn] = []
         left = self.budget
         for turn in reversed(talk.turns[-SENT:]):
@@ -84,7 +84,7 @@ class Memory:
         return turns
 
     def add(self, talk: Talk, turn: Turn, now: float) -> tuple[Talk, list[TurnRow]]:
-        """Remember a turn; the conversation that is kept, and what had to leave memory for it."""
+        """Remember a turn; return the stored conversation and the rows that had to leave memory."""
         key = key_of(talk.driver_id, talk.session_id)
         talk = self._talks.setdefault(key, talk)
         talk.turns.append(turn)
@@ -98,47 +98,47 @@ class Memory:
         return talk, left
 
     def end(self, key: str) -> list[TurnRow]:
-        """Forget a conversation; its rows, none for one that is not known."""
+        """Forget a conversation; return its rows, none if it is unknown."""
         talk = self._talks.pop(key, None)
         return _rows(talk, talk.turns) if talk else []
 
     def forget(self, session_id: str) -> None:
-        """Drop the conversations about a session that was deleted; they are not written."""
-        for key in [key for key, one in self._talks.items() if one.session_id == session_id]:
+        """Drop the conversations about a deleted session without writing them."""
+        for key in [key for key, talk in self._talks.items() if talk.session_id == session_id]:
             del self._talks[key]
 
-    def idle(self, now: float) -> list[str]:
-        """Keys of the conversations that nobody goes on with."""
-        return [key for key, one in self._talks.items() if now - one.touched >= IDLE_S]
+    def list_idle(self, now: float) -> list[str]:
+        """Return the keys of abandoned conversations."""
+        return [key for key, talk in self._talks.items() if now - talk.touched >= IDLE_S]
 
-    def ended(self, ended_at: dict[str, int]) -> list[str]:
-        """Keys of the conversations whose session has ended since they were last gone on with.
+    def list_ended(self, ended_at: dict[str, int]) -> list[str]:
+        """Return the keys of conversations whose session ended after their last turn.
 
         *ended_at* gives Unix milliseconds by session.
         """
         return [
             key
-            for key, one in self._talks.items()
-            if one.turns and ended_at.get(one.session_id, -1) >= one.turns[-1].answered_at
+            for key, talk in self._talks.items()
+            if talk.turns and ended_at.get(talk.session_id, -1) >= talk.turns[-1].answered_at
         ]
 
     def sessions(self) -> set[str]:
-        """The sessions that are talked about."""
-        return {one.session_id for one in self._talks.values() if one.session_id}
+        """Return the sessions of all conversations."""
+        return {talk.session_id for talk in self._talks.values() if talk.session_id}
 
-    def known(self) -> list[str]:
-        """Keys of all conversations, the one that was left alone longest first."""
+    def list_keys(self) -> list[str]:
+        """Return the keys of all conversations, the longest idle first."""
         return list(self._talks)
 
 
 def _rows(talk: Talk, turns: Sequence[Turn]) -> list[TurnRow]:
-    """Two rows a turn: the question as it was asked, the answer as it was given."""
+    """Return two rows per turn: the question and the answer."""
     rows = []
     for turn in turns:
         ids = talk.session_id, talk.driver_id
         rows.append(TurnRow(*ids, "user", turn.question, turn.asked_at))
-        said = TurnRow(*ids, "assistant", turn.answer, turn.answered_at, emotion=turn.emotion)
-        rows.append(said)
+        answer = TurnRow(*ids, "assistant", turn.answer, turn.answered_at, emotion=turn.emotion)
+        rows.append(answer)
     return rows
 
 
@@ -149,13 +149,12 @@ class Trace:
     """The steps of one question, on the running loop."""
 
     _newest_us = 0
-    """No moment comes twice, so that a reader who asks for newer rows by the time of the last one
-    skips none."""
+    """Moments are unique, so that a reader who asks for rows newer than the last one skips none."""
 
     def __init__(self, trace_id: str, session_id: str) -> None:
         self.trace_id = trace_id
         self.agent = ""
-        """Name of the role that answers."""
+        """Name of the answering role."""
         self.rows: list[TraceRow] = []
         self._session_id = session_id
 

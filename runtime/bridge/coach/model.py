@@ -1,4 +1,4 @@
-"""Asks the language-model server over HTTP, so that whatever it does every call ends soon."""
+"""Asks the language-model server over HTTP; every call ends soon, whatever the server does."""
 
 import asyncio
 import json
@@ -38,22 +38,22 @@ Reason: TypeAlias = Literal[
 
 CONNECT_S: Final = 2.0
 FIRST_BYTE_SHARE: Final = 0.7
-"""Of the whole time: so long may pass between two bytes, the first among them."""
+"""Share of the whole time that may pass between two bytes, the first included."""
 PROBE_S: Final = 15.0
 EMBED_S: Final = 1.5
 MOST_CHARS: Final = 6000
-"""Of an answer; a model that babbles on is cut off."""
+"""Characters of an answer; a longer one is cut off."""
 MOST_TOKENS: Final = 480
 CAPABLE: Final = 1_000_000_000
-"""A model of fewer parameters follows no instruction well enough."""
+"""Parameters below which a model follows instructions too poorly."""
 WAITING: Final = 4
-"""Calls behind the one at work; further ones are refused."""
+"""Calls waiting for the current one; further ones are refused."""
 BATCH: Final = 64
-"""Texts of one request for vectors."""
+"""Texts per request for vectors."""
 KEPT: Final = 4096
 """Vectors kept, by text."""
 REPLY_BYTES: Final = 12 * MOST_CHARS + 64 * 1024
-"""JSON may write one character in 12 bytes."""
+"""JSON may take 12 bytes for one character."""
 LISTED_BYTES: Final = 1 << 20
 VECTOR_BYTES: Final = 8 << 20
 AGENT: Final = "paddock-bridge"
@@ -67,28 +67,28 @@ class Message(TypedDict):
 
 
 class Endpoint(NamedTuple):
-    """An OpenAI-compatible server; an empty *url* is none."""
+    """An OpenAI-compatible server; none if *url* is empty."""
 
     url: str
     model: str = ""
-    """Empty: the first that it lists."""
+    """Empty: the first one the server lists."""
     key: str = ""
     timeout_s: float = 30.0
 
     @property
     def base(self) -> str:
-        """The address that paths are put behind."""
+        """The address that paths are appended to."""
         return self.url.rstrip("/")
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of every request."""
+        """Headers of every request."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {"User-Agent": AGENT, "Accept-Encoding": "identity", **key}
 
 
 class ModelState(NamedTuple):
-    """What is known of the model server without asking it."""
+    """The model server's state, known without a request."""
 
     up: bool
     url: str | None
@@ -101,7 +101,7 @@ class ModelState(NamedTuple):
 
 
 class ModelFailed(Exception):
-    """No text came; *reason* goes into the figures, *detail* says more where there is more."""
+    """No text came; *reason* is counted in the figures, *detail* may say more."""
 
     def __init__(self, reason: Reason, detail: str | None = None) -> None:
         super().__init__(detail or reason)
@@ -110,20 +110,20 @@ class ModelFailed(Exception):
 
 
 class LaneFull(Exception):
-    """Too many calls are waiting already, or the wait was too long."""
+    """Too many calls are waiting, or the wait was too long."""
 
 
 class Lane:
-    """Lets one in at a time; `WAITING` more stand behind it in order, and no further one."""
+    """Admits one call at a time; up to `WAITING` more queue in order."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._inside = 0
-        """At work and waiting."""
+        """Calls at work and waiting."""
 
     @asynccontextmanager
     async def turn(self, patience_s: float) -> AsyncIterator[None]:
-        """Wait for the turn, *patience_s* at most. Raises `LaneFull`."""
+        """Wait for the turn, at most *patience_s*. Raises `LaneFull`."""
         if self._inside > WAITING:
             raise LaneFull
         self._inside += 1
@@ -146,9 +146,9 @@ class Listed(NamedTuple):
 
     id: str
     params: int | None
-    """How many numbers it is made of; None where the server does not say."""
+    """Number of parameters; None if the server does not say."""
     embeds: bool
-    """Whether it makes vectors of texts, and no texts."""
+    """Whether it makes vectors of texts, not text."""
 
 
 Schema: TypeAlias = Mapping[str, object]
@@ -156,7 +156,7 @@ Schema: TypeAlias = Mapping[str, object]
 
 @dataclass
 class Call:
-    """One call, on its way. Leaving the block of `ModelClient.call` takes note of it."""
+    """A call in progress. Leaving the block of `ModelClient.call` records it."""
 
     client: "ModelClient"
     messages: Sequence[Message]
@@ -165,10 +165,10 @@ class Call:
     max_tokens: int
     schema: Schema | None = None
     deadline: float = math.inf
-    """Of the loop's clock: waiting for the turn counts."""
+    """On the loop's clock; waiting for the turn counts."""
 
     async def text(self) -> str:
-        """The whole answer. Raises `ModelFailed`."""
+        """Return the whole answer. Raises `ModelFailed`."""
         self.deadline = asyncio.get_running_loop().time() + self.timeout_s
         try:
             async with self.client.lane.turn(self.timeout_s), asyncio.timeout_at(self.deadline):
@@ -189,21 +189,21 @@ class Call:
             raise ModelFailed("empty")
         return text
 
-    def fell_back(self, reason: Reason, detail: str | None = None) -> None:
-        """The caller does without the model's text."""
+    def record_fallback(self, reason: Reason, detail: str | None = None) -> None:
+        """Record that the caller does without the model's text."""
         self.row = replace(self.row, fell_back=True, reason=reason, error=detail)
 
-    def felt(self, emotion: str) -> None:
-        """The mood of what the caller took."""
+    def record_emotion(self, emotion: str) -> None:
+        """Record the mood of the text that the caller used."""
         self.row = replace(self.row, emotion=emotion)
 
 
 class ModelClient:
-    """Calls to one model server: one at a time, a few waiting, the others refused at once.
+    """Calls one model server: one call at a time, a few waiting, the others refused at once.
 
-    Nothing here raises but `ModelFailed`, and no call lasts longer than its time. Each call is
-    noted in *store*, if there is one, those too that never left. With *prompt_log* every prompt
-    and answer is written there, a JSON object a line.
+    Only `ModelFailed` is raised, and no call exceeds its time. Each call is recorded in *store*, if
+    any, even one never sent. With *prompt_log* every prompt and answer is written there, one JSON
+    object per line.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class ModelClient:
         self.endpoint = endpoint
         self.lane = lane or Lane()
         self.up = False
-        """Whether the server answered when it was asked last."""
+        """Whether the server answered the last request."""
         self._store = store
         self._prompt_log = prompt_log
         self._listed: tuple[Listed, ...] = ()
@@ -228,16 +228,16 @@ class ModelClient:
 
     @property
     def state(self) -> ModelState:
-        """What the last probe or call found; costs nothing."""
+        """The result of the last probe or call; costs nothing."""
         return ModelState(self.up, self.endpoint.url or None, self._model or None)
 
     def start(self) -> None:
-        """Begin to look, now and then, whether the server answers."""
+        """Start to probe the server now and then."""
         if self.endpoint.url:
             self._probing = asyncio.create_task(self._probe_for_ever())
 
     async def close(self) -> None:
-        """End every connection; what is to be noted is noted."""
+        """Close every connection after all records are written."""
         if self._probing is not None:
             self._probing.cancel()
             await asyncio.wait([self._probing])
@@ -258,10 +258,10 @@ class ModelClient:
         max_tokens: int = MOST_TOKENS,
         schema: Schema | None = None,
     ) -> AsyncIterator[Call]:
-        """A call, of which note is taken when the block is left, however that happens.
+        """Make a call, which is recorded when the block is left, however that happens.
 
-        With a JSON *schema* the server is asked to answer in that form. A `ModelFailed` that
-        leaves the block goes on; caught inside it must be told to `Call.fell_back`.
+        With a JSON *schema* the server is asked to answer in that form. A `ModelFailed` that leaves
+        the block is passed on; one caught inside must be reported to `Call.record_fallback`.
         """
         row = ModelCall(
             role=role,
@@ -277,7 +277,7 @@ class ModelClient:
         try:
             yield call
         except ModelFailed as failed:
-            call.fell_back(failed.reason, failed.detail)
+            call.record_fallback(failed.reason, failed.detail)
             raise
         except (asyncio.CancelledError, GeneratorExit):
             call.row = replace(call.row, error="cancelled")
@@ -287,15 +287,15 @@ class ModelClient:
             await self._note(replace(call.row, latency_ms=round(passed, 3)))
 
     async def fetch(self, call: Call) -> tuple[str, bool]:
-        """The text of an answer, and whether the server stopped it for its length."""
+        """Return the text of an answer, and whether the server stopped it for its length."""
         if not self.endpoint.url:
             raise ModelFailed("off")
         if not self._model and not await self.probe():
             raise ModelFailed("model_unreachable")
-        params = next((one.params for one in self._listed if one.id == self._model), None)
+        params = next((model.params for model in self._listed if model.id == self._model), None)
         if params is not None and params < CAPABLE:
             raise ModelFailed("too_small")
-        asked: dict[str, object] = {
+        request: dict[str, object] = {
             "model": self._model,
             "messages": list(call.messages),
             "stream": False,
@@ -304,8 +304,8 @@ class ModelClient:
         }
         if call.schema is not None:
             form = {"name": "answer", "strict": True, "schema": call.schema}
-            asked["response_format"] = {"type": "json_schema", "json_schema": form}
-        body = await self._send("POST", "/chat/completions", REPLY_BYTES, asked, call.timeout_s)
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
+        body = await self._send("POST", "/chat/completions", REPLY_BYTES, request, call.timeout_s)
         self.up = True
         if self._prompt_log is not None:
             line = _prompt_line(call.row, self._model, call.messages, body)
@@ -313,9 +313,9 @@ class ModelClient:
         return read_reply(body)
 
     async def embeddings(self, texts: Sequence[str], timeout_s: float = EMBED_S) -> Numbers | None:
-        """A vector a text, in rows; None where the server has no such model or is too slow.
+        """Return one vector per text, in rows; None if the server has no such model or is too slow.
 
-        Vectors that were once made are kept: those of the example sentences are made once.
+        Vectors are kept: those of the example sentences are made once.
         """
         lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         try:
@@ -336,7 +336,7 @@ class ModelClient:
         return np.stack(rows)
 
     async def probe(self) -> bool:
-        """Whether the server lists its models, and which; 2 s at most."""
+        """Return whether the server lists its models, and keep the list; 2 s at most."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 self._listed = read_models(await self._send("GET", "/models", LISTED_BYTES))
@@ -347,17 +347,17 @@ class ModelClient:
 
     @property
     def _model(self) -> str:
-        chats = (one.id for one in self._listed if not one.embeds)
+        chats = (model.id for model in self._listed if not model.embeds)
         return self.endpoint.model or next(chats, "")
 
     @property
     def embedder(self) -> str:
         """The model that makes vectors; empty: the server lists none."""
-        return next((one.id for one in self._listed if one.embeds), "")
+        return next((model.id for model in self._listed if model.embeds), "")
 
     async def _embed(self, texts: Sequence[str]) -> None:
-        asked = {"model": self.embedder, "input": list(texts)}
-        vectors = read_vectors(await self._send("POST", "/embeddings", VECTOR_BYTES, asked))
+        request = {"model": self.embedder, "input": list(texts)}
+        vectors = read_vectors(await self._send("POST", "/embeddings", VECTOR_BYTES, request))
         if len(vectors) != len(texts):
             raise ModelFailed("bad_reply", "not one vector a text")
         self._vectors.update(zip(texts, vectors, strict=True))
@@ -367,14 +367,15 @@ class ModelClient:
         method: str,
         path: str,
         limit: int,
-        asked: object = None,
+        request: object = None,
         timeout_s: float = CONNECT_S,
     ) -> bytes:
-        """The body of an answer. Raises `ModelFailed` where it is no good or over *limit* bytes."""
+        """Return the body of an answer. Raises `ModelFailed` if it is unusable or over *limit*
+        bytes."""
         if not self.endpoint.url:
             raise ModelFailed("off")
         if self._http is None:
-            # A connection that was cut may not be used again, so none is kept.
+            # A connection that was cut cannot be reused, so none is kept.
             connector = aiohttp.TCPConnector(force_close=True)
             self._http = aiohttp.ClientSession(
                 connector=connector, auto_decompress=False, trust_env=False
@@ -387,7 +388,7 @@ class ModelClient:
         async with self._http.request(
             method,
             f"{self.endpoint.base}{path}",
-            json=asked,
+            json=request,
             headers=self.endpoint.headers,
             allow_redirects=False,
             timeout=patience,
@@ -408,23 +409,23 @@ class ModelClient:
             await asyncio.sleep(PROBE_S)
 
     async def _note(self, row: ModelCall) -> None:
-        """Take note, even of a call that was cancelled, which must not wait."""
-        task = asyncio.create_task(self._recorded(row))
+        """Record a call, even a cancelled one, which must not wait."""
+        task = asyncio.create_task(self._store_call(row))
         self._noting.add(task)
         task.add_done_callback(self._noting.discard)
         if row.error != "cancelled":
             await asyncio.shield(task)
 
-    async def _recorded(self, row: ModelCall) -> None:
+    async def _store_call(self, row: ModelCall) -> None:
         try:
             if self._store is not None:
                 await self._store.add((row,))
-        except ApiError as problem:  # figures are worth no failed answer
+        except ApiError as problem:  # a lost record must not fail an answer
             log.warning("a call of the model was not noted: %s", problem)
 
 
 def read_reply(body: bytes) -> tuple[str, bool]:
-    """The text of an answer, and whether it was cut for its length. Raises `ModelFailed`."""
+    """Return the text of an answer, and whether it was cut for its length. Raises `ModelFailed`."""
     choices = _object(body).get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -437,21 +438,22 @@ def read_reply(body: bytes) -> tuple[str, bool]:
 
 
 def read_models(body: bytes) -> tuple[Listed, ...]:
-    """The models that a server lists, in its order. Raises `ModelFailed`."""
+    """Return the models that a server lists, in its order. Raises `ModelFailed`."""
     listed = []
     for model in _data(body):
         meta = model.get("meta")
-        known = meta if isinstance(meta, dict) else {}
-        params = known.get("n_params")
+        fields = meta if isinstance(meta, dict) else {}
+        params = fields.get("n_params")
         if isinstance(model.get("id"), str):
             size = params if isinstance(params, int) else None
-            listed.append(Listed(str(model["id"]), size, known.get("kind") == "embedding"))
+            listed.append(Listed(str(model["id"]), size, fields.get("kind") == "embedding"))
     return tuple(listed)
 
 
 def read_vectors(body: bytes) -> Numbers:
-    """The vectors of an answer, in the order of its texts. Raises `ModelFailed`, or ValueError."""
-    vectors = [one.get("embedding") for one in _data(body)]
+    """Return the vectors of an answer, in the order of its texts. Raises `ModelFailed` or
+    ValueError."""
+    vectors = [item.get("embedding") for item in _data(body)]
     try:
         rows = np.asarray(vectors, dtype=np.float64)
     except TypeError as problem:
@@ -465,7 +467,7 @@ def _data(body: bytes) -> list[dict[str, object]]:
     data = _object(body).get("data")
     if not isinstance(data, list):
         raise ModelFailed("bad_reply", "the answer has no data")
-    return [one for one in data if isinstance(one, dict)]
+    return [item for item in data if isinstance(item, dict)]
 
 
 def _object(body: bytes) -> dict[str, object]:
@@ -479,7 +481,7 @@ def _object(body: bytes) -> dict[str, object]:
 
 
 def _prompt_line(row: ModelCall, model: str, messages: Sequence[Message], body: bytes) -> str:
-    """One call as a JSON object on a line, for those who tune prompts."""
+    """Write one call as a JSON object on a line, for tuning prompts."""
     line = {
         "ts": round(time.time(), 3),
         "role": row.role,
@@ -492,7 +494,7 @@ def _prompt_line(row: ModelCall, model: str, messages: Sequence[Message], body: 
 
 
 def _append(path: Path, line: str) -> None:
-    """Write a line behind the others; one that cannot be written is lost, and the log says so."""
+    """Append a line; if that fails, the line is lost and the failure logged."""
     try:
         with path.open("a", encoding="utf-8") as out:
             out.write(line)

@@ -1,4 +1,4 @@
-"""Lets a capable model order the facts behind the leading one, and add a sentence of its own."""
+"""Lets a capable model order the facts after the leading one and add a sentence of its own."""
 
 import json
 import re
@@ -16,8 +16,8 @@ from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import Words
 
 LINKS: Final = ("", "also", "then")
-"""Connectives before a fact: keys of the messages ``link-…``; none says that one thing follows
-from another, which no fact knows."""
+"""Connectives before a fact: keys of the messages ``link-…``; none claims a cause, which no fact
+knows."""
 MOST_SENTENCES: Final = 3
 LONGEST: Final = 240
 """Characters of one sentence of a model."""
@@ -36,24 +36,24 @@ _TAG: Final = re.compile(
 
 @dataclass(frozen=True)
 class Narration:
-    """What became of the facts behind the leading one, and what the model adds."""
+    """The order of the facts after the leading one, and the model's addition."""
 
     order: tuple[int, ...]
-    """Places of the facts, without the leading one, 0."""
+    """Places of the facts without the leading one, 0."""
     links: tuple[str, ...]
     """The connective before each; empty: none."""
     remark: str = ""
-    """Sentences of the model that the facts bear out."""
+    """Sentences of the model that the facts support."""
     dropped: int = 0
-    """Sentences that they do not."""
+    """Sentences that they do not support."""
     reason: str | None = None
-    """Why a model had no part."""
+    """Why no model took part."""
     used: bool = False
-    """Whether it had one."""
+    """Whether a model took part."""
 
     @classmethod
     def plain(cls, count: int, reason: str | None = None) -> "Narration":
-        """The *count* facts as they are."""
+        """Return the *count* facts in their own order."""
         rest = tuple(range(1, count))
         return cls(rest, ("",) * len(rest), reason=reason)
 
@@ -68,7 +68,8 @@ async def narrate(
     *,
     timeout_s: float,
 ) -> Narration:
-    """What a model makes of *facts*, whose first one leads; as they are where it has no part."""
+    """Let a model work on *facts*, whose first one leads; they stay as they are if it has no
+    part."""
     sentences = [words.sentence(fact) for fact in facts]
     chat = [*_recall(turns), *_ask(question, sentences, words.language)]
     try:
@@ -83,14 +84,15 @@ async def narrate(
         ) as call:
             narration = weigh(await call.text(), facts, words, names)
             if narration.reason == "ungrounded":
-                call.fell_back("ungrounded")
+                call.record_fallback("ungrounded")
             return narration
     except ModelFailed as failed:
         return Narration.plain(len(facts), failed.reason)
 
 
 def schema_of(count: int) -> Schema:
-    """What a model may answer: the order of the facts behind the first, connectives, a remark."""
+    """Return the schema of a model's answer: the order of the facts after the first, connectives, a
+    remark."""
     place = {"type": "integer", "minimum": 1, "maximum": max(count - 1, 1)}
     link = {"type": "string", "enum": list(LINKS)}
     properties = {
@@ -107,29 +109,30 @@ def schema_of(count: int) -> Schema:
 
 
 def weigh(text: str, facts: Sequence[Fact], words: Words, names: Names) -> Narration:
-    """What of a model's answer may be used: the order if it is one, the sentences borne out.
+    """Return what is usable of a model's answer: a valid order, and the sentences that the facts
+    support.
 
-    An answer that is no JSON counts as the model's sentences.
+    An answer that is not JSON counts as sentences.
     """
     plain = Narration.plain(len(facts))
-    order, links, said = plain.order, plain.links, text
+    order, links, remark = plain.order, plain.links, text
     try:
         reply = json.loads(text)
     except (ValueError, RecursionError):
         reply = None
     if isinstance(reply, dict):
-        said = reply["remark"] if isinstance(reply.get("remark"), str) else ""
+        remark = reply["remark"] if isinstance(reply.get("remark"), str) else ""
         wanted, joined = reply.get("order"), reply.get("links")
         if isinstance(wanted, list) and sorted(map(str, wanted)) == sorted(map(str, plain.order)):
             order = tuple(int(place) for place in wanted)
         if isinstance(joined, list) and len(joined) == len(order):
             links = tuple(link if link in LINKS else "" for link in map(str, joined))
     evidence = Evidence(facts, words, names)
-    known = {words.sentence(fact).casefold() for fact in facts}
+    shown = {words.sentence(fact).casefold() for fact in facts}
     kept: list[str] = []
     dropped = 0
-    for sentence in split_sentences(said):
-        if sentence.casefold() in known:
+    for sentence in split_sentences(remark):
+        if sentence.casefold() in shown:
             continue
         if len(sentence) > LONGEST or evidence.refute(sentence) is not None:
             dropped += 1
@@ -142,7 +145,7 @@ def weigh(text: str, facts: Sequence[Fact], words: Words, names: Names) -> Narra
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a model's text, without marks of lists and moods."""
+    """Split a model's text into sentences, without list marks and moods."""
     parts = _SENTENCE.split(_TAG.sub("", text))
     return [part.strip() for part in parts if part and any(map(str.isalnum, part))]
 

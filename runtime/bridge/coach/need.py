@@ -1,4 +1,4 @@
-"""What a question asks for: its kind, and the things that it names; pure values."""
+"""What a question asks for: its kind and the names in it; pure values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ class Ranked(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A lap so many laps after another, before it where that is negative."""
+    """A lap *by* laps after another; before it if negative."""
 
     lap: "int | LapWord | Ranked"
     by: int
 
 
 class Their(NamedTuple):
-    """A lap of the other driver who is named, not of the one who asks: "Ana's second best"."""
+    """A lap of the named other driver, not of the asking one: "Ana's second best"."""
 
     lap: "int | LapWord | Ranked"
 
@@ -43,9 +43,9 @@ NeedKind: TypeAlias = Literal[
     "lap_average",  # mean or median, with laps left out where that is asked
     "lap_spread",  # how steady the lap times were
     "lap_luck",  # how far the best lap stands out from the others
-    "lap_compare",  # two laps beside each other
+    "lap_compare",  # two laps compared
     "lap_explain",  # what happened on a lap, why it was slow
-    "lap_trend",  # quicker or slower through the session, and why that cannot be parted
+    "lap_trend",  # quicker or slower through the session, and why the causes cannot be separated
     "ideal_lap",  # the best parts put together
     "ideal_honest",  # whether that could really be driven
     "theory",  # what the circuit's file says is possible, and how far off
@@ -53,14 +53,14 @@ NeedKind: TypeAlias = Literal[
     "sector_rank",  # the best or the worst sector
     "sector_explain",  # why a sector is slow
     # corners and channels
-    "measure",  # a quantity: the slots say where, when, beside whom, and whether it was so
+    "measure",  # a quantity: the slots say where, when, compared with whom, and what is claimed
     "corner_review",  # how a corner went
     "corner_explain",  # where a corner's time goes
     "corner_advice",  # what to do in a corner
-    "corner_spread",  # the least, or most, repeatable corner; or of a named one
+    "corner_spread",  # the least or most repeatable corner, or a named one
     "loss_rank",  # where the most time is lost
     "strength",  # what was good
-    "trail_brake",  # how the brake is let go
+    "trail_brake",  # how the brake is released
     "coasting",  # how long, and where
     "grip",  # how much of the grip was used, and where there is reserve
     "balance",  # whether it slides, and whether that is the driver or the car
@@ -76,25 +76,25 @@ NeedKind: TypeAlias = Literal[
     "rival_car",  # whether it is the car
     "rival_spread",  # who is steadier
     "progress",  # against the last session, or over the sessions
-    "no_progress",  # what has not got better
-    "improved",  # what got better within or over sessions
+    "no_progress",  # what has not improved
+    "improved",  # what improved within or over sessions
     # what next
-    "tips",  # the one thing that is worth most, with its measure: "any tips?", "what next?"
+    "tips",  # the most valuable action, with its measure: "any tips?", "what next?"
     "target",  # how to see that it worked
     "drill",  # an exercise for it
-    "run_plan",  # how to use the minutes or laps that are left
+    "run_plan",  # how to use the remaining minutes or laps
     "traffic",  # the plan when others are in the way
     "lap_goal",  # a lap time to aim for
     "summary",  # how the session went
     "brief",  # what matters before the session
     "voice_script",  # short lines to be read out in the car
-    "mood",  # the driver, or whoever they look after, is down
+    "mood",  # the driver, or someone they look after, is down
     # the circuit and the day
     "session_time",  # when the session was, and how long it took
     "rules",  # what is allowed
     "circuit",  # its name, length, corners, direction
     "danger",  # what is dangerous on it
-    "conditions",  # weather, surface; nothing that is not recorded
+    "conditions",  # weather, surface; nothing unrecorded
     "wet",  # how to drive in the rain
     # knowledge
     "explain",  # what a term means: slot `concept`
@@ -135,7 +135,7 @@ Quantity: TypeAlias = Literal[
     "time",
     "yaw_rate",
     "mean_speed",
-    # the others are read from further channels of the car, where there are any
+    # the rest is read from further channels of the car, if it has them
     "gear",
     "fuel",
     "heart_rate",
@@ -219,7 +219,7 @@ Side: TypeAlias = Literal["above", "below"]
 
 
 class Strange(NamedTuple):
-    """Something named that this circuit or session does not have; the answer puts it right."""
+    """A name that this circuit or session does not have; the answer corrects it."""
 
     kind: Literal["corner", "lap", "sector", "straight", "driver"]
     text: str
@@ -228,28 +228,28 @@ class Strange(NamedTuple):
 
 @dataclass(frozen=True)
 class Slots:
-    """What a question names; names are those of the circuit and the sessions."""
+    """The names in a question, spelt as in the circuit and the sessions, and how it asks."""
 
     corners: tuple[str, ...] = ()
     laps: tuple[Lap, ...] = ()
     without: tuple[Lap, ...] = ()
-    """Laps to be left out."""
+    """Excluded laps."""
     besides: tuple[str, ...] = ()
-    """Corners to be left out."""
+    """Excluded corners."""
     sectors: tuple[int, ...] = ()
     straights: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
-    """Other drivers with a session here, not the one who asks."""
+    """Other drivers with a session here, not the asking one."""
     strange: tuple[Strange, ...] = ()
     quantity: Quantity | None = None
     pedal: Literal["brake", "throttle", "lift"] | None = None
-    """Of which it speaks, where it says no more: "do I brake there"."""
+    """The pedal in question if nothing more is said: "do I brake there"."""
     spot: Spot | None = None
     also: tuple[tuple[Quantity | None, Spot | None], ...] = ()
     """Further spots, or quantities: "entry, apex and exit speed", "brake point and apex speed"."""
     order: Order | None = None
     amounts: tuple[Value, ...] = ()
-    """Numbers with units that are no lap, corner or sector: 3 mph (km/h), 20 minutes (s), 1:50;
+    """Numbers with units, other than laps, corners and sectors: 3 mph (km/h), 20 minutes (s), 1:50;
     a count of laps has no unit."""
     concept: str | None = None
     """A term of the glossary."""
@@ -257,14 +257,14 @@ class Slots:
     """Whether the reason is asked for."""
     where: bool = False
     claims: bool = False
-    """Whether the driver says that it was so: "… wasn't I", "oder?"."""
+    """Whether the driver claims that it was so: "… wasn't I", "oder?"."""
     negated: bool = False
     which: Literal["corner", "sector", "lap", "straight"] | None = None
-    """Of what it asks which one: "on which lap"."""
+    """The kind of place to pick: "on which lap"."""
     than_me: bool = False
-    """Whether another driver is measured against the one who asks, not the other way round."""
+    """Whether another driver is measured against the asking one, not the other way round."""
     alone: bool = False
-    """Whether another driver's laps are asked about, beside nobody's: "Ben's slowest lap"."""
+    """Whether only another driver's laps are asked about: "Ben's slowest lap"."""
     either: bool = False
     """Whether it asks which of two opposites holds: "earlier or later"."""
     gains: bool | None = None
@@ -276,78 +276,78 @@ class Slots:
     mine: bool = False
     """Whether it asks about both: "my average and Ben's"."""
     whether: bool = False
-    """Whether it is to be answered with yes or no."""
+    """Whether it is a yes-or-no question."""
     open: bool = False
-    """Whether it asks what, how much or which one, not whether."""
+    """Whether it asks what, how much or which, not whether."""
     between: bool = False
     """Whether it asks which of two parts of a corner: "under braking or on the exit"."""
     supposes: bool = False
     """Whether it asks what a change would bring."""
     wishes: bool = False
-    """Whether it asks what to do: "should I brake later?" is no doubt of braking late."""
+    """Whether it asks what to do: "should I brake later?" claims nothing about braking late."""
     place: int = 1
-    """From the end that *order* names: 2 of "the second slowest"."""
+    """Place from the end that *order* names: 2 of "the second slowest"."""
     side: Side | None = None
-    """On which side of an amount it is to be: "under 1:54", "over 1.1 g"."""
+    """Requested side of an amount: "under 1:54", "over 1.1 g"."""
     tally: bool = False
-    """Whether it asks on how many laps something is so, or whether on all or on only one."""
+    """Whether it asks on how many laps something is so, on all or on one only."""
     count: int = 0
-    """How many things are asked for: "three tips"; 0: it does not say."""
+    """How many answers are asked for: "three tips"; 0: not stated."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
     within: bool = False
     """Whether an amount is how far from the best lap: "within half a second of my best"."""
     offers: bool = False
-    """Whether it offers alternatives: "lap 5 or lap 8"; yes or no is no answer to that."""
+    """Whether it offers alternatives, "lap 5 or lap 8", which yes or no cannot answer."""
     varies: bool = False
-    """Whether it asks how much something varies: "most consistent", too."""
+    """Whether it asks how much something varies, "most consistent" included."""
     group: Group | None = None
-    """By what corners are set against each other: lefts and rights, slow and fast ones."""
+    """How corners are grouped for comparison: lefts and rights, slow and fast."""
     every_corner: bool = False
     """Whether it says that something is so in every corner."""
     of_those: bool = False
-    """Whether *place* is one in what was named or told before: "the second of those"."""
+    """Whether *place* picks from what was named or answered before: "the second of those"."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
     enough: bool = False
-    """Whether it asks if there is enough of it, not too little: "hard enough"."""
+    """Whether it asks if there is enough of it: "hard enough"."""
     differs: bool = False
     """Whether it asks what was done differently."""
     other_day: bool = False
     """Whether it asks about a day that it names: "yesterday", "in 2025"."""
     over: int = 0
-    """Over how many laps a loss is asked for: "what is that over ten laps"; 0: a lap."""
+    """Laps over which a loss is asked for: "what is that over ten laps"; 0: one lap."""
     adds: bool = False
-    """Whether what it names comes to what was named before: "and turn 11 on top"."""
+    """Whether its names add to the earlier ones: "and turn 11 on top"."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that is asked for."""
+    """One request of a question."""
 
     kind: NeedKind
     slots: Slots = field(default_factory=Slots)
     score: float = 1.0
-    """How sure the understanding is, 0 to 1."""
+    """Certainty of the understanding, 0 to 1."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was made of a question."""
+class Reading:
+    """How a question was understood."""
 
     text: str
     language: Language = "en"
     units: Units | None = None
-    """Where the question asks for them; None: the driver's own."""
+    """Requested units; None: the driver's own."""
     hazard: str | None = None
-    """A key of `hazards`: it is answered before, and often instead of, everything else."""
+    """A key of `hazards`, answered before and often instead of everything else."""
     needs: tuple[Need, ...] = ()
-    """At most two, in the order asked; empty where it was not understood."""
+    """At most two, in the order asked; empty if not understood."""
     suggestions: tuple[Need, ...] = ()
-    """What may have been meant, where it was not understood: two or three."""
+    """Two or three possible meanings if it was not understood."""
     speeds: Units | None = None
-    """Units of speeds alone that the question asks for: "in mph"."""
-    told: Place | None = None
-    """What the answer told of first, where the question named no place."""
+    """Requested units of speeds alone: "in mph"."""
+    place: Place | None = None
+    """The place that the answer led with, if the question named none."""
     brief: bool = False
-    """Whether no more than the answer itself is wanted."""
+    """Whether only the answer itself is wanted."""

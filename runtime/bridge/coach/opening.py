@@ -1,4 +1,4 @@
-"""Puts the coach that answers questions together."""
+"""Sets up the coach that answers questions."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ GRADING_S: Final = 30.0
 
 
 def open_model(settings: BridgeSettings, store: Store | None) -> ModelClient:
-    """The client of the model server that the settings name; calls are noted in *store*."""
+    """Open the client of the configured model server; calls are recorded in *store*."""
     endpoint = Endpoint(
         settings.model_url.strip(),
         settings.model_id.strip(),
@@ -30,7 +30,7 @@ def open_model(settings: BridgeSettings, store: Store | None) -> ModelClient:
 
 
 def open_grader(settings: BridgeSettings, store: Store | None, lane: Lane) -> ModelClient | None:
-    """The client of the model elsewhere that grades; None where no key is configured."""
+    """Open the client of the external grading model; None if no key is configured."""
     key, url = settings.grading_key.get_secret_value(), settings.grading_url.strip()
     if not key or not url:
         return None
@@ -41,13 +41,13 @@ def open_grader(settings: BridgeSettings, store: Store | None, lane: Lane) -> Mo
 def open_coach(
     gathering: Gathering | None, settings: BridgeSettings, model: ModelClient
 ) -> "Conversations | None":
-    """A coach on the running loop, to be closed before the database; None where there is none.
+    """Open a coach on the running loop, to be closed before the database.
 
-    That is without a database, and where `asking.why_off` says why.
+    None without a database, or if `asking.why_off` gives a reason.
     """
     if gathering is None or why_off(settings.agent_backend) is not None:
         return None
-    # Only now: what these load need not be installed.
+    # Only now: their dependencies need not be installed.
     from runtime.bridge.coach.conversation import Conversations
     from runtime.bridge.coach.sql import Queries
     from runtime.bridge.coach.understanding.classify import weights_file

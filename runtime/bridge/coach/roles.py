@@ -12,11 +12,11 @@ from runtime.bridge.coach.need import Need, NeedKind
 from runtime.bridge.cues.model import Emotion
 
 NUMBERS: Final = "telemetry"
-"""The intent of whatever no other role answers."""
+"""The intent of needs that no other role answers."""
 
 
 class Role(BaseModel, frozen=True, extra="forbid"):
-    """One role, of one intent."""
+    """A role with its intent."""
 
     intent: str
     aliases: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Role(BaseModel, frozen=True, extra="forbid"):
 
 
 class _File(BaseModel, frozen=True, extra="forbid"):
-    """The file `roles.yaml`."""
+    """Content of `roles.yaml`."""
 
     roles: tuple[Role, ...]
     moods: Mapping[str, Emotion]
@@ -44,12 +44,12 @@ FORCED: Final = {
     if role.answers
     for intent in (role.intent, *role.aliases)
 }
-"""The kind of need that an intent of the request asks for."""
+"""The kind of need that an intent of the request forces."""
 _ANSWERED: Final = {kind: role.intent for role in ROLES for kind in role.answers}
 
 
 def intent_of(needs: Sequence[Need]) -> str:
-    """The intent that needs belong to, as answers name it; `NUMBERS` where no role takes them."""
+    """Return the intent of needs, as answers name it; `NUMBERS` if no role takes them."""
     if not needs:
         return NUMBERS
     lead = needs[0]
@@ -58,7 +58,7 @@ def intent_of(needs: Sequence[Need]) -> str:
 
 
 def emotion_of(facts: Sequence[Fact], intent: str) -> Emotion:
-    """The mood of an answer, by the kind of its leading fact."""
+    """Return the mood of an answer, by the kind of its leading fact."""
     lead = facts[0].kind if facts else "not-"
     usual = OF_INTENT[intent].emotion
     return next((mood for start, mood in _READ.moods.items() if lead.startswith(start)), usual)

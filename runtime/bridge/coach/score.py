@@ -1,6 +1,6 @@
-"""What a grader elsewhere is told of a session, and what it answers; pure.
+"""Sums of a session for an external grader, and its reply; pure.
 
-Only sums leave the machine: no position, no name, no time of day.
+Only sums leave the machine: no position, name or time of day.
 """
 
 import json
@@ -35,55 +35,57 @@ class Verdict(NamedTuple):
 
 
 def add_up(drive: Drive, references: References = NONE) -> Json:
-    """The session in sums; corners have numbers instead of names."""
+    """Sum up the session; corners have numbers instead of names."""
     numbers, laps, ideal = compute_stats(drive), list_lap_times(drive), compose_ideal_lap(drive)
-    known: Json = {
+    sums: Json = {
         "laps": numbers.n_laps,
         "best_lap_s": round(laps.best_lap_s, 3),
         "lap_time_std_s": round(measure_distribution(drive).stddev_s, 3),
-        "lap_times_s": [round(one.lap_time_s, 3) for one in laps.laps][:MOST_LAPS],
+        "lap_times_s": [round(lap.lap_time_s, 3) for lap in laps.laps][:MOST_LAPS],
         "top_speed_kmh": _round(numbers.top_speed_kmh, 1),
         "max_combo_g": _round(numbers.max_combo_g, 2),
         "max_brake_bar": _round(numbers.max_brake_bar, 1),
         "ideal_gain_s": _round(ideal.sectors.gain_s, 3),
-        "incidents": sum(one.category == "incident" for one in find_highlights(drive, references)),
+        "incidents": sum(
+            highlight.category == "incident" for highlight in find_highlights(drive, references)
+        ),
     }
     try:
         card = grade_session(drive, references)
     except NoCorners:
-        return known
-    known["corners"] = [
+        return sums
+    sums["corners"] = [
         {
             "corner": at,
-            "grade": one.letter,
-            "score": _round(one.score.total, 3) if one.score else None,
-            "time_lost_s": _round(one.delta_time_s, 3),
-            "causes": [cause.cause for cause in one.causes],
+            "grade": corner.letter,
+            "score": _round(corner.score.total, 3) if corner.score else None,
+            "time_lost_s": _round(corner.delta_time_s, 3),
+            "causes": [cause.cause for cause in corner.causes],
         }
-        for at, one in enumerate(card.corners, start=1)
+        for at, corner in enumerate(card.corners, start=1)
     ]
-    return known
+    return sums
 
 
-def score_prompt(known: Json, focus: str, level: str) -> list[Message]:
+def score_prompt(sums: Json, focus: str, level: str) -> list[Message]:
     """Ask for a grade."""
     system = (
         "You grade the driving of a track session from its figures. Answer with one JSON object "
         'and nothing else: {"score": whole number from 0 to 100, "why": "one or two sentences"}.'
     )
-    user = json.dumps({"focus": focus, "driver_level": level, "session": known})
+    user = json.dumps({"focus": focus, "driver_level": level, "session": sums})
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def read_grade(text: str) -> Verdict:
-    """The grade in a reply, pulled into 0 to 100. Raises `BadGrade`."""
-    found = _OBJECT.search(text)
+    """Read the grade in a reply, clamped to 0 to 100. Raises `BadGrade`."""
+    match = _OBJECT.search(text)
     try:
-        given = json.loads(found.group()) if found else None
+        reply = json.loads(match.group()) if match else None
     except (ValueError, RecursionError) as error:
         raise BadGrade("the grade is no JSON") from error
-    score = given.get("score") if isinstance(given, dict) else None
-    why = given.get("why") if isinstance(given, dict) else None
+    score = reply.get("score") if isinstance(reply, dict) else None
+    why = reply.get("why") if isinstance(reply, dict) else None
     if isinstance(score, bool) or not isinstance(score, int | float) or score != score:
         raise BadGrade("the reply has no score")
     if not isinstance(why, str) or not why.strip():

@@ -1,10 +1,10 @@
-"""Runs queries of a driver: proves that each is one plain SELECT over the documented views, and
-runs it in a database of its own, in memory, which holds the views it names alone.
+"""Runs a driver's queries: proves that each is one plain SELECT over the documented views, and runs
+it in its own database in memory, which holds only the views it names.
 
-Nothing is forbidden by name: what is not on the lists of this module is refused, so that a new
-function or statement of the engine is refused too. The query is then written anew from its syntax
-tree, and only that text is run. Neither of the two stores is touched: what a query does to its
-database ends with it, its memory has a limit of its own, and no lock of a store waits.
+Nothing is forbidden by name: what is not on the lists of this module is refused, so a new function
+or statement of the engine is refused too. The query is then rewritten from its syntax tree, and
+only that text is run. Neither store is touched: a query's effects end with its database, its memory
+has its own limit, and no lock of a store waits.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.facts.view import NO_CORNERS, need_outing
-from runtime.bridge.coach.gather import Gathering, Known
+from runtime.bridge.coach.gather import Context, Gathering
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
@@ -40,15 +40,15 @@ from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.records import SessionRow
 
-logging.getLogger("sqlglot").disabled = True  # it would write what was asked into the log
+logging.getLogger("sqlglot").disabled = True  # it would write the query to the log
 
 DIALECT: Final = "duckdb"
 MOST_CHARS: Final = 4000
 MOST_NODES: Final = 600
 MOST_DEPTH: Final = 12
-"""Brackets inside brackets."""
+"""Depth of nested brackets."""
 MOST_SCANS: Final = 8
-"""Times that a view is read, with common tables counted as often as they are used."""
+"""Reads of views, with common tables counted as often as they are used."""
 MOST_ROWS: Final = 200
 
 VIEWS: Final[dict[str, tuple[str, ...]]] = {
@@ -69,7 +69,8 @@ VIEWS: Final[dict[str, tuple[str, ...]]] = {
         *("session_id", "driver", "track", "car", "started_at", "laps", "best_lap_s", "frames"),
     ),
 }
-"""What can be asked of, with the columns; the first three hold the session of the question."""
+"""The views that can be queried, with their columns; the first three hold the question's
+session."""
 
 _NODES: Final = frozenset(
     (
@@ -111,7 +112,7 @@ _FENCE: Final = "```"
 
 
 def statement_in(question: str) -> str | None:
-    """The statement, where a question is nothing but one."""
+    """Return the statement if a question is nothing else."""
     _, fence, rest = question.partition(_FENCE)
     if fence and _FENCE in rest:
         return rest.partition(_FENCE)[0].strip().removeprefix("sql").strip()
@@ -123,24 +124,24 @@ class Refused(ValueError):
     """The query will not be run; the text says why, without repeating it."""
 
 
-def checked(query: str) -> tuple[str, tuple[str, ...]]:
-    """The query as it may be run, capped at one row more than `MOST_ROWS`, and the views that it
-    reads. Raises `Refused`."""
-    tree = _parsed(query)
-    names = _common(tree)
+def check_query(query: str) -> tuple[str, tuple[str, ...]]:
+    """Check a query; return it as it may run, capped at one row more than `MOST_ROWS`, and the
+    views it reads. Raises `Refused`."""
+    tree = _parse_query(query)
+    names = _list_common_tables(tree)
     for node in tree.walk():
-        _permitted(node)
+        _check_node(node)
     tables = list(tree.find_all(exp.Table))
     for table in tables:
-        _known(table, names)
-    _affordable(tree)
+        _check_table(table, names)
+    _check_cost(tree)
     inner = tree.sql(dialect=DIALECT, comments=False)
     safe = f"SELECT * FROM ({inner}) AS answer LIMIT {MOST_ROWS + 1}"  # noqa: S608 - proven above
     named = {table.name.lower() for table in tables}
     return safe, tuple(name for name in VIEWS if name in named)
 
 
-def _parsed(query: str) -> exp.Expr:
+def _parse_query(query: str) -> exp.Expr:
     if len(query) > MOST_CHARS:
         raise Refused(f"a query has at most {MOST_CHARS} characters")
     if not all(letter.isprintable() or letter in "\n\r\t" for letter in query):
@@ -151,14 +152,18 @@ def _parsed(query: str) -> exp.Expr:
         whole = sqlglot.parse(query, dialect=DIALECT)
     except (SqlglotError, RecursionError, ValueError) as problem:
         raise Refused("this is no SQL that can be read") from problem
-    found = [one for one in whole if one is not None and not isinstance(one, exp.Semicolon)]
-    if len(found) != 1:
+    statements = [
+        statement
+        for statement in whole
+        if statement is not None and not isinstance(statement, exp.Semicolon)
+    ]
+    if len(statements) != 1:
         raise Refused("exactly one statement is run")
-    if not isinstance(found[0], exp.Select | exp.SetOperation):
+    if not isinstance(statements[0], exp.Select | exp.SetOperation):
         raise Refused("only SELECT and WITH … SELECT are run, which read and change nothing")
-    if sum(1 for _ in found[0].walk()) > MOST_NODES:
+    if sum(1 for _ in statements[0].walk()) > MOST_NODES:
         raise Refused("the query is too large")
-    return found[0]
+    return statements[0]
 
 
 def _depth(query: str) -> int:
@@ -169,7 +174,7 @@ def _depth(query: str) -> int:
     return most
 
 
-def _permitted(node: exp.Expr) -> None:
+def _check_node(node: exp.Expr) -> None:
     kind = type(node)
     if kind not in _NODES:
         word = getattr(node, "name", "") if isinstance(node, exp.Anonymous) else kind.__name__
@@ -185,14 +190,14 @@ def _permitted(node: exp.Expr) -> None:
         raise Refused("a type that is not on the list")
 
 
-def _common(tree: exp.Expr) -> frozenset[str]:
+def _list_common_tables(tree: exp.Expr) -> frozenset[str]:
     names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
     if len(set(names)) < len(names) or set(names) & set(VIEWS):
         raise Refused("every common table has a name of its own")
     return frozenset(names)
 
 
-def _known(table: exp.Table, names: frozenset[str]) -> None:
+def _check_table(table: exp.Table, names: frozenset[str]) -> None:
     if table.args.get("db") or table.args.get("catalog"):
         raise Refused("a table is named without a schema")
     if not isinstance(table.this, exp.Identifier) or table.args.get("joins"):
@@ -201,13 +206,13 @@ def _known(table: exp.Table, names: frozenset[str]) -> None:
         raise Refused(f"there are the views {', '.join(VIEWS)}, and no others")
 
 
-def _affordable(tree: exp.Expr) -> None:
-    """Refuse what reads the views too often: planning alone could take the time of the query."""
+def _check_cost(tree: exp.Expr) -> None:
+    """Refuse queries that read the views too often: planning alone could take the query's time."""
     bodies = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
     scans: dict[str, int] = {}
 
     def cost(body: exp.Expr, behind: frozenset[str]) -> int:
-        return sum(cost_of(name, behind) for name in _read(body))
+        return sum(cost_of(name, behind) for name in _list_tables(body))
 
     def cost_of(name: str, behind: frozenset[str]) -> int:
         if name not in bodies:
@@ -227,17 +232,17 @@ def _affordable(tree: exp.Expr) -> None:
         raise Refused(f"a query reads at most {MOST_SCANS} views")
 
 
-def _read(body: exp.Expr) -> Iterator[str]:
+def _list_tables(body: exp.Expr) -> Iterator[str]:
     for table in body.find_all(exp.Table):
         yield table.name.lower()
 
 
 LIMIT_S: Final = 2.0
 STEP_S: Final = 0.05
-"""So long after its caller has gone a query goes on at most."""
+"""How long a query may outlive its caller."""
 MEMORY_MB: Final = 192
 WHOLE: Final = frozenset({"lap"})
-"""Columns of whole numbers, that may be null."""
+"""Columns of whole numbers that may be null."""
 MOST_WAITING: Final = 4
 LONGEST_CELL: Final = 200
 SETTINGS: Final = {
@@ -248,7 +253,7 @@ SETTINGS: Final = {
     "python_enable_replacements": "false",
 }
 CLOSED: Final = (
-    "SET temp_directory = ''",  # what does not fit into memory fails, and never goes to disk
+    "SET temp_directory = ''",  # what does not fit into memory fails and never goes to disk
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
@@ -267,7 +272,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     cut: bool
-    """Whether there would have been more rows."""
+    """Whether there were more rows."""
 
 
 class Scratch:
@@ -279,13 +284,13 @@ class Scratch:
         self._waiting = 0
 
     def close(self) -> None:
-        """End; a query that runs is interrupted by its own limit."""
+        """Stop; a running query is interrupted by its own limit."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     async def run(self, query: str, views: Mapping[str, View]) -> Table:
-        """The result of a `checked` query over *views*, of which it names some.
+        """Run a checked query over *views* and return its table.
 
-        A caller that is cancelled interrupts it. Raises `QueryFailed`.
+        A cancelled caller interrupts it. Raises `QueryFailed`.
         """
         if self._waiting >= MOST_WAITING:
             raise QueryFailed("other queries are waiting; try again")
@@ -313,7 +318,7 @@ def run(
     limit_s: float = LIMIT_S,
     stop: threading.Event | None = None,
 ) -> Table:
-    """The result of a `checked` query; blocks. Raises `QueryFailed`."""
+    """Run a checked query and return its table; blocks. Raises `QueryFailed`."""
     duckdb = _engine()
     if stop is not None and stop.is_set():
         raise QueryFailed("nobody waits for the query any more")
@@ -329,9 +334,9 @@ def run(
             inner.execute(setting)
         for name, columns in views.items():
             _fill(inner, name, columns)
-        found = inner.execute(query)
-        names = tuple(str(column[0]) for column in found.description)
-        rows = found.fetchmany(MOST_ROWS + 1)
+        result = inner.execute(query)
+        names = tuple(str(column[0]) for column in result.description)
+        rows = result.fetchmany(MOST_ROWS + 1)
     except duckdb.Error as problem:
         raise QueryFailed(_why(duckdb, problem, limit_s, late.is_set())) from problem
     finally:
@@ -345,7 +350,7 @@ def run(
 def _watch(
     inner: Any, limit_s: float, over: threading.Event, late: threading.Event, stop: threading.Event
 ) -> None:
-    """Interrupt the query at its limit, or once nobody waits for it any more."""
+    """Interrupt the query at its limit, or once nobody waits for it."""
     ends = time.monotonic() + limit_s
     while time.monotonic() < ends and not stop.is_set():
         if over.wait(min(STEP_S, limit_s)):
@@ -366,16 +371,18 @@ def _engine() -> ModuleType:
 def _fill(inner: Any, name: str, columns: View) -> None:
     """Make a table of arrays; NaN becomes null."""
     inner.register("incoming", dict(columns))
-    chosen = ", ".join(_chosen(column, values.dtype) for column, values in columns.items())
+    chosen = ", ".join(_select_column(column, values.dtype) for column, values in columns.items())
     inner.execute(f'CREATE TABLE "{name}" AS SELECT {chosen} FROM incoming')  # noqa: S608 - our own names
     inner.unregister("incoming")
 
 
-def _chosen(column: str, kind: np.dtype[Any]) -> str:
+def _select_column(column: str, kind: np.dtype[Any]) -> str:
     if kind != np.float64:
         return f'"{column}"'
-    known = f"nullif(\"{column}\", 'NaN'::DOUBLE)"
-    return f'CAST({known} AS BIGINT) AS "{column}"' if column in WHOLE else f'{known} AS "{column}"'
+    number = f"nullif(\"{column}\", 'NaN'::DOUBLE)"
+    return (
+        f'CAST({number} AS BIGINT) AS "{column}"' if column in WHOLE else f'{number} AS "{column}"'
+    )
 
 
 def _why(duckdb: ModuleType, problem: Exception, limit_s: float, late: bool) -> str:
@@ -384,8 +391,8 @@ def _why(duckdb: ModuleType, problem: Exception, limit_s: float, late: bool) -> 
     if isinstance(problem, duckdb.OutOfMemoryException):
         return f"the query needs more than {MEMORY_MB} MB"
     if isinstance(problem, duckdb.BinderException | duckdb.CatalogException):
-        known = "; ".join(f"{view}: {', '.join(columns)}" for view, columns in VIEWS.items())
-        return f"the query names what is not there; there is {known}"
+        listed = "; ".join(f"{view}: {', '.join(columns)}" for view, columns in VIEWS.items())
+        return f"the query names what is not there; there is {listed}"
     return "the query could not be run"
 
 
@@ -402,7 +409,7 @@ def _cell(value: object) -> Cell:
 
 
 def views_of_drive(drive: Drive, names: Sequence[str]) -> dict[str, View]:
-    """The views of one session, of those *names*; every number as it is in analytics.
+    """Make the views *names* of one session; every number as in analytics.
 
     Raises `NoCorners`.
     """
@@ -428,41 +435,41 @@ def _frames(drive: Drive) -> View:
 
 def _laps(drive: Drive) -> View:
     laps = summarise(drive.laps, drive.track).laps
-    sectors = [[one.sectors[i] if i < len(one.sectors) else None for one in laps] for i in range(3)]
+    sectors = [[lap.sectors[i] if i < len(lap.sectors) else None for lap in laps] for i in range(3)]
     return {
-        "lap": np.array([one.number for one in laps], dtype=np.int64),
-        "time_s": reals([one.time_s for one in laps]),
+        "lap": np.array([lap.number for lap in laps], dtype=np.int64),
+        "time_s": reals([lap.time_s for lap in laps]),
         **{f"sector_{i + 1}_s": reals(times) for i, times in enumerate(sectors)},
-        "avg_speed_kmh": reals([one.avg_speed_kmh for one in laps]),
-        "max_combo_g": reals([one.max_combo_g for one in laps]),
-        "coast_pct": reals([one.coast_pct for one in laps]),
-        "best": np.array([one.best for one in laps], dtype=bool),
+        "avg_speed_kmh": reals([lap.avg_speed_kmh for lap in laps]),
+        "max_combo_g": reals([lap.max_combo_g for lap in laps]),
+        "coast_pct": reals([lap.coast_pct for lap in laps]),
+        "best": np.array([lap.best for lap in laps], dtype=bool),
     }
 
 
 def _corners(drive: Drive) -> View:
-    passes = [one for found in list_passes(drive).values() for one in found]
+    passes = [pass_ for group in list_passes(drive).values() for pass_ in group]
     fields: dict[str, Callable[[Pass], float | None]] = {
-        "time_s": lambda one: one.corner_time_s,
-        "coast_s": lambda one: one.coast_seconds,
+        "time_s": lambda pass_: pass_.corner_time_s,
+        "coast_s": lambda pass_: pass_.coast_seconds,
     }
     same = [name for name in VIEWS["corners"][2:] if name not in fields]
     return {
-        "corner": np.array([one.corner for one in passes], dtype=object),
-        "lap": np.array([one.lap for one in passes], dtype=np.int64),
-        **{name: reals([field(one) for one in passes]) for name, field in fields.items()},
-        **{name: reals([getattr(one, name) for one in passes]) for name in same},
+        "corner": np.array([pass_.corner for pass_ in passes], dtype=object),
+        "lap": np.array([pass_.lap for pass_ in passes], dtype=np.int64),
+        **{name: reals([field(pass_) for pass_ in passes]) for name, field in fields.items()},
+        **{name: reals([getattr(pass_, name) for pass_ in passes]) for name in same},
     }
 
 
 def reals(values: Sequence[float | None]) -> Numbers:
-    """A column of numbers; None becomes NaN, which is null in a query."""
-    return np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+    """Make a column of numbers; None becomes NaN, which is null in a query."""
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 MOST_SESSIONS: Final = 200
 SHOWN: Final = 12
-"""Rows of a result that are told in words."""
+"""Rows of a result that the text lists."""
 
 
 class Queries:
@@ -473,19 +480,19 @@ class Queries:
         self._scratch = Scratch()
 
     def close(self) -> None:
-        """End; a query that runs is interrupted by its own limit. Blocks."""
+        """Stop; a running query is interrupted by its own limit. Blocks."""
         self._scratch.close()
 
     async def answer(
-        self, question: str, known: Known
+        self, question: str, context: Context
     ) -> tuple[tuple[Row, ...] | None, tuple[Fact, ...]]:
-        """The rows that a statement finds, None for one that is not run, and what says so."""
-        row = known.row
+        """Run a statement; return its rows, None if it was not run, and the facts about it."""
+        row = context.row
         try:
-            safe, names = checked(statement_in(question) or question)
+            safe, names = check_query(statement_in(question) or question)
             of_session = [name for name in names if name != "sessions"]
             if of_session and row is None:
-                return None, need_outing(known.scene)
+                return None, need_outing(context.scene)
             views = await self._views(row, of_session) if row is not None and of_session else {}
             if "sessions" in names:
                 views["sessions"] = await self._sessions()
@@ -501,12 +508,12 @@ class Queries:
         return _tell(table)
 
     async def _views(self, row: SessionRow, names: Sequence[str]) -> dict[str, View]:
-        """The views of a session; they are large, so that nobody remembers them."""
+        """Make the views of a session; they are large, so they are not cached."""
         drive = await self._gathering.analyses.drive(row, Scope(partial=True))
         return await asyncio.to_thread(views_of_drive, drive, names)
 
     async def _sessions(self) -> View:
-        """The newest sessions, with what their laps show."""
+        """Make the view of the newest sessions and their laps."""
         book = self._gathering.book
         rows = self._gathering.store.sessions()[:MOST_SESSIONS]
         seen = [await book.seen(row) for row in rows]
@@ -516,8 +523,10 @@ class Queries:
             "track": _words([(await book.circuit(row)).name for row in rows]),
             "car": _words([row.car for row in rows]),
             "started_at": _words([_iso(row.started_at) for row in rows]),
-            "laps": np.array([len(one.laps) if one else 0 for one in seen], dtype=np.int64),
-            "best_lap_s": reals([one.best_s if one else None for one in seen]),
+            "laps": np.array(
+                [len(summary.laps) if summary else 0 for summary in seen], dtype=np.int64
+            ),
+            "best_lap_s": reals([summary.best_s if summary else None for summary in seen]),
             "frames": np.array([row.n_frames for row in rows], dtype=np.int64),
         }
 
@@ -546,4 +555,4 @@ def _iso(ms: int) -> str:
 
 
 def _words(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
-    return np.array([one or "" for one in values], dtype=object)
+    return np.array([value or "" for value in values], dtype=object)

@@ -447,7 +447,7 @@ async def test_a_reader_who_leaves_ends_the_model_s_work(start: Start) -> None:
             task.cancel()
             async with asyncio.timeout(30):
                 await model.gone.wait()
-        assert coach_of(bridge).memory.known() == []
+        assert coach_of(bridge).memory.list_keys() == []
 
 
 async def test_one_queue_takes_all_questions_and_too_many_are_refused(start: Start) -> None:
@@ -488,12 +488,12 @@ async def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
     assert counts == [1, 2, 3, 4, 5, 5, 5, 5]
     assert [row.role for row in left] == ["user", "assistant"] * 3
     assert len(memory.recent(talk)) == 5
-    assert memory.idle(3606.0) == []
-    assert memory.idle(3607.0) == ["Mia:s"]
+    assert memory.list_idle(3606.0) == []
+    assert memory.list_idle(3607.0) == ["Mia:s"]
     assert len(memory.end(key_of("Mia", "s"))) == 10
     for number in range(MOST + 1):
         memory.add(Talk(str(number), ""), Turn("q", "a", "neutral", 1, 2), 0.0)
-    assert len(memory.known()) == MOST
+    assert len(memory.list_keys()) == MOST
 
 
 async def test_what_is_learnt_of_vectors_is_kept_for_the_same_model_only(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_brief_without_a_session_says_which_circuit_it_is_of(scene: Scene) -> 
 def test_what_a_driver_asks_for_is_the_focus() -> None:
     asked = shorten([" vision ", "vision", "", "x" * 99, "calm", "more"])
 
-    assert tell_brief(Scene(track=LARKFELL), Plan(asked=asked)).focus == asked
+    assert tell_brief(Scene(track=LARKFELL), Plan(wishes=asked)).focus == asked
     assert asked == ("vision", "x" * 80, "calm")
 
 

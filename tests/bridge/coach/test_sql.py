@@ -15,7 +15,7 @@ from runtime.bridge.coach.sql import (
     Refused,
     Scratch,
     View,
-    checked,
+    check_query,
     run,
 )
 
@@ -150,7 +150,7 @@ def views(count: int = 1000) -> dict[str, View]:
 
 
 def asked(query: str, given: dict[str, View] | None = None, limit_s: float = 20.0) -> list[object]:
-    safe, names = checked(query)
+    safe, names = check_query(query)
     known = given or views()
     return [list(row) for row in run(safe, {name: known[name] for name in names}, limit_s).rows]
 
@@ -159,7 +159,7 @@ def asked(query: str, given: dict[str, View] | None = None, limit_s: float = 20.
 def test_whatever_is_no_plain_select_over_the_views_is_refused_at_once(query: str) -> None:
     began = time.process_time()
     with pytest.raises(Refused) as refused:
-        checked(query)
+        check_query(query)
     assert time.process_time() - began < 2.0
     assert len(str(refused.value)) < 200
     assert "passwd" not in str(refused.value)
@@ -167,11 +167,11 @@ def test_whatever_is_no_plain_select_over_the_views_is_refused_at_once(query: st
 
 def test_views_that_multiply_behind_names_are_counted() -> None:
     with pytest.raises(Refused, match="at most 8 views"):
-        checked(f"{BOMB} SELECT * FROM t11")
+        check_query(f"{BOMB} SELECT * FROM t11")
 
 
 def test_what_is_run_is_written_anew_and_capped() -> None:
-    safe, _ = checked("select /* x */ lap from laps; -- the end")
+    safe, _ = check_query("select /* x */ lap from laps; -- the end")
     assert safe == f"SELECT * FROM (SELECT lap FROM laps) AS answer LIMIT {MOST_ROWS + 1}"
 
 
@@ -204,7 +204,7 @@ def test_plain_questions_are_answered(query: str, rows: list[object]) -> None:
 
 
 def test_more_than_two_hundred_rows_are_cut_and_said_to_be() -> None:
-    safe, names = checked("SELECT frame FROM frames ORDER BY frame")
+    safe, names = check_query("SELECT frame FROM frames ORDER BY frame")
     found = run(safe, {name: views()[name] for name in names})
     assert len(found.rows) == MOST_ROWS
     assert found.cut
@@ -235,7 +235,7 @@ def test_errors_say_what_there_is_and_repeat_nothing() -> None:
 
 async def test_queries_wait_in_a_short_queue_and_a_caller_that_goes_frees_it() -> None:
     scratch = Scratch(limit_s=30.0)
-    safe, names = checked(SLOW[0])
+    safe, names = check_query(SLOW[0])
     given = {name: views(200_000)[name] for name in names}
     try:
         tasks = [asyncio.create_task(scratch.run(safe, given)) for _ in range(4)]
@@ -245,7 +245,7 @@ async def test_queries_wait_in_a_short_queue_and_a_caller_that_goes_frees_it() -
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        quick, named = checked("SELECT count(*) FROM laps")
+        quick, named = check_query("SELECT count(*) FROM laps")
         rows = None
         while rows is None:
             try:

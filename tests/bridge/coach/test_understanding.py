@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.coach.fact import Value
-from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
+from runtime.bridge.coach.need import Beside, Language, NeedKind, Ranked, Reading, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import (
     LEARNT,
@@ -38,9 +38,9 @@ TABLE: Final = tuple(
 """Questions that are no examples: language, kind, text."""
 
 
-def ask(*turns: str, intent: str = "") -> Asked:
+def ask(*turns: str, intent: str = "") -> Reading:
     """The last of some turns of one conversation."""
-    last: Asked | None = None
+    last: Reading | None = None
     for turn in turns:
         last = read_question(turn, NAMES, last, intent=intent)
     assert last is not None

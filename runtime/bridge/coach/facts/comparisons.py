@@ -350,7 +350,7 @@ def _name_place(drive: Drive, spot: str | None) -> dict[str, Cell]:
 def _tell_longest(view: View) -> Facts:
     """Return the longest stretch at full throttle on the named laps, else on all."""
     drive = view.drive
-    laps = {lap: find_longest_full_throttle(drive, lap) for lap in numbers_of(view.asked)}
+    laps = {lap: find_longest_full_throttle(drive, lap) for lap in numbers_of(view.selected)}
     runs = {lap: run for lap, run in laps.items() if run and run.begins and run.ends}
     if not runs:
         return tell_values(view)
@@ -373,7 +373,7 @@ def tell_limit(view: View) -> Facts:
     limit = _find_limit(slots, spread.unit)
     if limit is None:
         return ()
-    values = spread.of(numbers_of(view.asked))
+    values = spread.of(numbers_of(view.selected))
     hits = [
         lap for lap, value in values.items() if (value.number > limit) == (slots.side == "above")
     ]

@@ -67,7 +67,7 @@ def _tell_best(view: View) -> Facts:
     others = [lap for lap in view.slots.laps if lap not in ("best", "each")]
     if len(others) == 1 or any(not isinstance(lap, int) for lap in others):
         return _tell_time(view)
-    pool = view.asked if len(view.named) > 1 else view.pool
+    pool = view.selected if len(view.named) > 1 else view.pool
     return (best_fact(view, pool), *_lead(view, pool))
 
 
@@ -112,9 +112,9 @@ def _time(view: View, lap: Segment) -> Fact:
 
 def _tell_list(view: View) -> Facts:
     key = (lambda lap: lap.duration_s) if view.slots.ranked else (lambda lap: lap.t_start)
-    laps = numbers_of(sorted(view.asked, key=key)[-LISTED:])
+    laps = numbers_of(sorted(view.selected, key=key)[-LISTED:])
     listed = view.about(quantity="time", laps=laps, order=None, spot=None, which=None)
-    return (*tell_values(listed), best_fact(view, view.asked))
+    return (*tell_values(listed), best_fact(view, view.selected))
 
 
 def _tell_count(view: View) -> Facts:
@@ -153,7 +153,7 @@ def _tell_count(view: View) -> Facts:
 
 def _several(view: View) -> tuple[Segment, ...]:
     """Return the named laps if there are at least two, else all."""
-    return view.asked if len(view.named) > 1 else view.pool
+    return view.selected if len(view.named) > 1 else view.pool
 
 
 def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
@@ -275,7 +275,7 @@ def _tell_change(view: View, quantity: Quantity) -> Facts:
 
 
 def _tell_trend(view: View) -> Facts:
-    pool, quantity = view.asked, view.slots.quantity
+    pool, quantity = view.selected, view.slots.quantity
     if len(pool) == 1 and pool[0] in view.counted:  # "since lap 3"
         pool = view.counted[view.counted.index(pool[0]) :]
     if quantity is None and view.slots.pedal == "brake":

@@ -35,36 +35,36 @@ USUAL_FOCUS: Final = (Term("focus", "consistency"), Term("focus", "exit_speed"))
 
 
 class Story(NamedTuple):
-    """A brief or a debrief in its paragraphs."""
+    """A brief or a debrief, in paragraphs."""
 
     paragraphs: tuple[Facts, ...]
     focus: tuple[Fact | Term | str, ...]
-    """What to keep in mind, at most three: advice, or what the driver asked for."""
+    """At most three things to keep in mind: advice, or the driver's own wishes."""
     emotion: Emotion = "encouraging"
     problems: tuple[Fact, ...] = ()
-    """The corner of each, with what to do there in `advice`."""
+    """The corner of each; `advice` says what to do there."""
     advice: tuple[Fact, ...] = ()
     concept: str = USUAL_CONCEPT
     """The coaching concept that its lesson teaches."""
 
     @property
     def facts(self) -> Facts:
-        """All of it, in its order."""
+        """All facts in order."""
         return tuple(fact for paragraph in self.paragraphs for fact in paragraph)
 
     @property
     def next_focus(self) -> str | None:
-        """The corner with the most to win; None: there is none."""
+        """The corner with the most to gain; None: there is none."""
         corner = self.advice[0].values.get("corner") if self.advice else None
         return corner.name if isinstance(corner, Corner) else None
 
     def items(self, words: Words) -> tuple[str, ...]:
-        """The focus in a few words each."""
+        """Return the focus in a few words each."""
         return tuple(name_focus(item, words) for item in self.focus)
 
 
 def name_focus(item: Fact | Term | str, words: Words) -> str:
-    """One thing to keep in mind, in a few words."""
+    """Name a thing to keep in mind in a few words."""
     if isinstance(item, Term):
         return words.term(item)
     if isinstance(item, Fact):
@@ -73,14 +73,14 @@ def name_focus(item: Fact | Term | str, words: Words) -> str:
 
 
 def write_story(story: Story, words: Words, *more: str) -> str:
-    """The story in Markdown; *more* are paragraphs after it."""
+    """Write the story in Markdown; *more* are paragraphs after it."""
     paragraphs = [" ".join(map(words.sentence, paragraph)) for paragraph in story.paragraphs]
     paragraphs += more
     return "\n\n".join(text for text in paragraphs if text)
 
 
 def tell_debrief(scene: Scene, best_before_s: float | None) -> Story:
-    """What a session was worth: something good first, at most two problems, one thing to do.
+    """Debrief a session: something good first, at most two problems, one thing to do.
 
     *best_before_s* is the driver's best lap here in earlier sessions. The scene must have an
     outing.
@@ -114,7 +114,7 @@ def tell_debrief(scene: Scene, best_before_s: float | None) -> Story:
 
 
 def _open(scene: Scene, best_before_s: float | None, slots: Slots) -> Facts:
-    """The best lap, and a strength."""
+    """State the best lap and a strength."""
     assert scene.outing is not None
     best = scene.outing.drive.best
     lead = OF_LAPS["best_lap"](scene, slots)[:1]
@@ -131,18 +131,19 @@ def _open(scene: Scene, best_before_s: float | None, slots: Slots) -> Facts:
 class Plan(NamedTuple):
     """What a brief knows besides the driver's last session here."""
 
-    asked: tuple[str, ...] = ()
+    wishes: tuple[str, ...] = ()
     """What the driver wants to look at."""
     best_s: float | None = None
     """The driver's best lap here."""
     weakest: str | None = None
-    """The corner with the lowest grades, where no session shows what to work on."""
+    """The corner with the lowest grades, if no session shows what to work on."""
     improved: tuple[str, float] | None = None
-    """The corner that came on, and by how many of 100 points."""
+    """The most improved corner, and its gain of 100 points."""
 
 
 def tell_brief(scene: Scene, plan: Plan) -> Story:
-    """What matters before a session: the surface, the form, one thing to do, the dangers, the goal.
+    """Tell what matters before a session: the surface, the form, one thing to do, the dangers, the
+    goal.
 
     The scene's outing is the driver's last session here; None: there is none.
     """
@@ -163,7 +164,7 @@ def tell_brief(scene: Scene, plan: Plan) -> Story:
     elif not advice and plan.weakest is not None:
         todo = (Fact("brief-weakest", {"corner": Corner(plan.weakest)}),)
     first = (*advice, *((Corner(plan.weakest).name,) if plan.weakest and not advice else ()))
-    focus = plan.asked or (*first, *USUAL_FOCUS)[:MOST_FOCUS]
+    focus = plan.wishes or (*first, *USUAL_FOCUS)[:MOST_FOCUS]
     zones = danger(scene, Slots())
     return Story(
         (
@@ -180,6 +181,6 @@ def tell_brief(scene: Scene, plan: Plan) -> Story:
 
 
 def shorten(items: Sequence[str]) -> tuple[str, ...]:
-    """Items as they are shown: trimmed, each once, three at most, 80 characters at most."""
+    """Trim items for display: each once, at most three of at most 80 characters."""
     trimmed = (" ".join(item.split())[:LONGEST_FOCUS].strip() for item in items)
     return tuple(dict.fromkeys(item for item in trimmed if item))[:MOST_FOCUS]

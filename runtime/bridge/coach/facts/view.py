@@ -210,7 +210,7 @@ class View(NamedTuple):
         return pick_lap(rival.counted, theirs) or rival.best
 
     @property
-    def asked(self) -> tuple[Segment, ...]:
+    def selected(self) -> tuple[Segment, ...]:
         """The named laps, else all, in time order."""
         return tuple(sorted(self.named or self.pool, key=lambda lap: lap.t_start))
 

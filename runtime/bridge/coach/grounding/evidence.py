@@ -1,13 +1,13 @@
-"""Holds a sentence of a model against the facts of an answer: no number, place or direction but
+"""Checks a model's sentences against the facts of an answer: no number, place or direction but
 theirs.
 
 ``statements.yaml`` says what each kind of fact states; ``words.yaml`` has the words that are claims
-(early, most, the brake …) and those of what no fact knows (tyres, wind, a spin). All other words
-are free. A part of a sentence stands when one statement has all of its claims, places and numbers.
+(early, most, the brake …) and those that no fact supports (tyres, wind, a spin). All other words
+are free. A part of a sentence stands if one statement has all of its claims, places and numbers.
 
 Both are sets of marks: whose it is (own, other, usual, best, lap 4; than-best: compared with it),
 where (at Turn 1, sector 2), what about (brake, apex, coast …), which way (early, lose, more …),
-which rank (most, next …), and bid, what to do.
+which rank (most, next …), and bid, advice.
 """
 
 import re
@@ -31,7 +31,7 @@ OPPOSITE: Final = {
     "quick": "lose",
     "same": "same",
 }
-"""Ways that one side differs from another, and how the other then differs from it."""
+"""How one side differs from another, and how the other then differs from it."""
 RANKS: Final = frozenset({"most", "least", "next", "lead"})
 """lead: what to begin with."""
 SPOTS: Final = frozenset({"apex", "entry", "exit"})
@@ -46,19 +46,19 @@ ROLES: Final = {
     "by": ("", "by"),
     "than": ("than",),
 }
-"""What a figure of a fact is (empty: a difference; at: a level; than: the other's level), and what
-may stand around it in a sentence; by: … earlier."""
+"""The roles of a fact's figure (empty: a difference; at: a level; than: the other's level), and the
+roles it may have in a sentence; by: … earlier."""
 
 
 class Number(NamedTuple):
     """A number of a sentence."""
 
     role: str
-    """What stands around it: from, to, than, by or nothing."""
+    """Its context: from, to, than, by or nothing."""
     low: float
     high: float
     unit: str | None
-    """Of a fact; None: not told."""
+    """As in a fact; None: not stated."""
 
 
 class Figure(NamedTuple):
@@ -68,24 +68,24 @@ class Figure(NamedTuple):
     number: float
     unit: str
 
-    def is_meant_by(self, said: Number) -> bool:
-        """Whether *said* is this one when rounded."""
+    def is_meant_by(self, mention: Number) -> bool:
+        """Whether *mention* is this figure when rounded."""
         return (
-            said.unit in (None, self.unit)
-            and said.role in ROLES[self.role]
-            and said.low <= abs(self.number) <= said.high
+            mention.unit in (None, self.unit)
+            and mention.role in ROLES[self.role]
+            and mention.low <= abs(self.number) <= mention.high
         )
 
 
 class Statement(NamedTuple):
-    """What one fact bears out at once."""
+    """What one fact supports at once."""
 
     marks: frozenset[str]
     needs: frozenset[str]
-    """One of these has to be said; empty: none."""
+    """One of these must be stated; empty: none."""
     figures: tuple[Figure, ...]
     bid: bool = False
-    """Whether it is what to do, not what was."""
+    """Whether it is advice, not a result."""
 
     @property
     def has_corner(self) -> bool:
@@ -106,35 +106,35 @@ class Part(NamedTuple):
 
     @property
     def whose(self) -> frozenset[str]:
-        """Who or which lap does something, and against whom or which."""
+        """Who or which lap does it, and compared with whom or which."""
         return frozenset(
             mark for mark in self.marks if mark.removeprefix("than-") in PARTIES or "lap " in mark
         )
 
     @property
     def ways(self) -> frozenset[str]:
-        """Which way something differs."""
+        """Ways in which something differs."""
         return self.marks & OPPOSITE.keys()
 
     @property
     def is_opener(self) -> bool:
-        """Whether it only says of what the next part speaks: on a usual lap, …"""
+        """Whether it only introduces the next part: on a usual lap, …"""
         return not self.numbers and self.marks <= self.whose | self.places | SPOTS
 
     def __str__(self) -> str:
         return " ".join(sorted(self.marks)) or "number"
 
     def follow(self, before: "Part") -> "Part":
-        """The same of whom and of which lap the part *before* is, unless it says so itself."""
-        known = self.whose & {"best", "usual"} or {mark for mark in self.marks if "lap " in mark}
-        return self.join(before.whose & SUBJECTS if known else before.whose)
+        """Take over the driver and lap of the part *before*, unless it states its own."""
+        stated = self.whose & {"best", "usual"} or {mark for mark in self.marks if "lap " in mark}
+        return self.join(before.whose & SUBJECTS if stated else before.whose)
 
     def join(self, marks: frozenset[str]) -> "Part":
-        """The same with other marks, too."""
+        """Add marks."""
         return self._replace(marks=self.marks | marks)
 
     def split(self) -> Iterator["Part"]:
-        """What it claims, apart: each number, else each corner, or each thing that is named."""
+        """Split its claims: each number, else each corner, or each named topic."""
         claims = self.marks - self.places
         if self.numbers:
             yield from (self._replace(numbers=(number,)) for number in self.numbers)
@@ -147,18 +147,20 @@ class Part(NamedTuple):
             topics = frozenset[str]() if "bid" in claims else claims - whose
             yield from (Part(self.places | {topic}) for topic in topics)
 
-    def is_borne_by(self, statement: Statement) -> bool:
+    def is_supported_by(self, statement: Statement) -> bool:
         """Whether it says no more than the statement."""
         bid = "bid" in self.marks
-        said = self.marks | {number.role for number in self.numbers}
-        unturned = "other" in statement.needs and not self.ways  # who is ahead has to be told
-        figures = [one for one in statement.figures if one.role or not unturned]
+        stated = self.marks | {number.role for number in self.numbers}
+        unturned = "other" in statement.needs and not self.ways  # who is ahead must be stated
+        figures = [figure for figure in statement.figures if figure.role or not unturned]
         return (
             self.marks - {"bid"} <= statement.marks
             and not (self._compares_laps and statement.has_corner)
-            and (not statement.needs or bool(said & statement.needs))
+            and (not statement.needs or bool(stated & statement.needs))
             and (bid == statement.bid or not (self.ways - {"same"} or (bid and self.numbers)))
-            and all(any(one.is_meant_by(each) for one in figures) for each in self.numbers)
+            and all(
+                any(figure.is_meant_by(number) for figure in figures) for number in self.numbers
+            )
         )
 
     @property
@@ -168,7 +170,7 @@ class Part(NamedTuple):
         return bare and any("lap " in mark for mark in self.marks)
 
 
-# What a sentence says
+# Reading a sentence
 
 UNITS: Final = (
     (r"km/?h|kph", "km/h", 1.0),
@@ -185,43 +187,45 @@ UNITS: Final = (
     (r"%|percent|prozent|pour cent|por ciento", "%", 1.0),
     (r"g", "g", 1.0),
 )
-"""How units are written, the unit of a fact that each is, and how many of it."""
+"""How units are written, the fact's unit of each, and its factor."""
 HEDGES: Final = {
     "exact": (0.0, 0.0),
     "near": (0.1, 0.1),
     "over": (0.0, 0.36),
     "under": (0.12, 0.0),
 }
-"""What about, over and almost leave open below and above a number: at most this share of it."""
+"""Tolerance below and above a number after about, over and almost: at most this share of it."""
 NAME: Final = (
     r"(?<=[\w,;] )[A-ZÀ-Þ][a-zß-ÿ]{{2,}}"
     r"|^(?!(?:{subjects})\b)[A-ZÀ-Þ][a-zß-ÿ]{{2,}}(?= (?:{verbs})\b)"
 )
-"""What is written as a name; the first word where a verb follows."""
+"""Words written as a name; the first word only if a verb follows."""
 TINY: Final = 2e-3
 LEXICONS: Final = 32
-"""Kept at a time: of a language with the names of a circuit and its drivers."""
+"""Lexicons kept at a time: a language with the names of a circuit and its drivers."""
 
 
 class Reader:
     """Reads sentences of one language."""
 
     def __init__(
-        self, language: str, corners: Mapping[str, str], people: Sequence[str], known: str
+        self, language: str, corners: Mapping[str, str], people: Sequence[str], wording: str
     ) -> None:
         self.corners = corners
-        """Their names on file by what they are called, in lower case."""
-        self.known = frozenset(re.findall(r"\w+", " ".join([*corners, *people, known]).lower()))
+        """Corner names on file by what they are called, in lower case."""
+        self.vocabulary = frozenset(
+            re.findall(r"\w+", " ".join([*corners, *people, wording]).lower())
+        )
         """Words of the facts and of names."""
         self.lexicon = _lexicon(language, tuple(sorted(corners)), tuple(sorted(people)))
 
     def find_stranger(self, sentence: str) -> str | None:
-        """A name that neither facts nor circuit have."""
+        """Return a name that neither facts nor circuit have."""
         names = self.lexicon.names.findall(sentence)
-        return next((name for name in names if name.lower() not in self.known), None)
+        return next((name for name in names if name.lower() not in self.vocabulary), None)
 
     def parts(self, sentence: str) -> Iterator[Part]:
-        """The parts of a sentence; a mark that begins with ? is one that no fact may bear."""
+        """Yield the parts of a sentence; a mark that begins with ? is supported by no fact."""
         lexicon = self.lexicon
         low = sentence.lower().replace("\u2019", "'")
         for pattern, number in lexicon.numbers:
@@ -237,8 +241,8 @@ class Reader:
                 marks, numbers, role, hedge, against = set(), [], "", "", False
                 contrast = kind == "contrast"
             elif kind in ("number", "unit", "by"):
-                said = role if match["by"] is None else "by"
-                numbers.append(_number(match["number"], match["unit"], said, hedge))
+                own_role = role if match["by"] is None else "by"
+                numbers.append(_number(match["number"], match["unit"], own_role, hedge))
                 role, hedge = "", ""
             elif kind in HEDGES:
                 hedge = kind
@@ -246,7 +250,7 @@ class Reader:
                 yield _part(marks, numbers, contrast)
                 marks, numbers, role, hedge, against, contrast = set(), [], kind, "", False, False
             elif kind == "strange":
-                marks.update(() if text in self.known else (f"?{text}",))
+                marks.update(() if text in self.vocabulary else (f"?{text}",))
             elif kind != "neutral":
                 for mark in self._marks(kind, text):
                     if mark in ROLES:
@@ -281,10 +285,10 @@ class Lexicon(NamedTuple):
 
     groups: Sequence[str]
     names: re.Pattern[str]
-    """What is written as a name."""
+    """Words written as a name."""
     scanner: re.Pattern[str]
     numbers: Sequence[tuple[re.Pattern[str], str]]
-    """What is written out, and the number that it is."""
+    """Spelt-out numbers and their digits."""
 
 
 @lru_cache(maxsize=LEXICONS)
@@ -345,15 +349,15 @@ def _number(digits: str, unit: str | None, role: str, hedge: str) -> Number:
         digit *= 10.0 ** (len(rest) - len(rest.rstrip("0")))
     below, above = (share * number for share in HEDGES[hedge or "exact"])
     if digits[0] == "~":
-        below, above = (max(each, HEDGES["near"][0] * number) for each in (below, above))
+        below, above = (max(margin, HEDGES["near"][0] * number) for margin in (below, above))
     elif hedge:
         reach = digit / 2 if hedge == "near" else digit
         below, above = min(below, reach), min(above, reach)
     half = 0.5 * 10.0 ** -len(rest.partition(".")[2]) if hedge in ("", "near") else 0.0
     name, factor = ("s", 1.0) if minutes else (None, 1.0)
-    for pattern, told, scale in UNITS:
+    for pattern, fact_unit, scale in UNITS:
         if unit and re.fullmatch(pattern, unit):
-            name, factor = told, scale
+            name, factor = fact_unit, scale
             break
     if name == "s" and factor == 1.0 and "." not in rest:  # nobody says 1 s for half a second
         half = min(half, 0.25)
@@ -362,17 +366,17 @@ def _number(digits: str, unit: str | None, role: str, hedge: str) -> Number:
 
 
 def _part(marks: set[str], numbers: Sequence[Number], contrast: bool) -> Part:
-    """What was read up to here; a *contrast* to what was said before: … instead of 106 m."""
+    """Make a part of what was read so far; a *contrast* to an earlier one: … instead of 106 m."""
     if "not" in marks:
         marks = {OPPOSITE.get(mark, mark) for mark in marks - {"not"}}
     bare = not marks & PARTIES and not any(mark.startswith("lap") for mark in marks)
     if contrast and numbers and (bare or len(numbers) > 1):
         numbers = [numbers[0]._replace(role="than"), *numbers[1:]]
-    unit, found = None, []
+    unit, with_units = None, []
     for number in reversed(numbers):  # from 127 to 106 m
         unit = unit if number.unit is None else number.unit
-        found.append(number._replace(unit=unit))
-    return Part(frozenset(marks), tuple(reversed(found)))
+        with_units.append(number._replace(unit=unit))
+    return Part(frozenset(marks), tuple(reversed(with_units)))
 
 
 @cache
@@ -380,32 +384,34 @@ def _words() -> Mapping[str, Any]:
     return read_yaml(Path(__file__).with_name("words.yaml"))
 
 
-# What the facts state
+# Statements of the facts
 
 PAIRS: Final = (
     *(("own", "best"), ("own", "theirs"), ("usual", "best"), ("low", "best_low")),
     *(("leave", "best_leave"), ("now", "aim"), ("time", "other_time"), ("time", "usual")),
     *(("spread", "other_spread"), ("own", "target"), ("own", "file"), ("usual", "other_usual")),
 )
-"""Values of a fact whose difference may be told: of the first side, of the second."""
+"""Pairs of values whose difference may be stated: the first side's and the second's."""
 ALIKE: Final = 0.02
 """Values that differ by less than this share may be called the same."""
 LEVEL: Final = 0.002
 """Below this share they do not differ."""
 SMALL_S: Final = 0.05
-"""So little lost is nothing to mend."""
+"""The largest loss that needs no cure."""
 EPSILON: Final = 1e-9
 
 
 def state(fact: Fact) -> Iterator[Statement]:
-    """What a fact bears out; of a kind that the table does not have its numbers alone."""
+    """Yield what a fact supports; a kind missing in the table supports its numbers alone."""
     table = _table()
     lines = table["kinds"].get(fact.kind)
     if lines is None:
         yield _numbers_alone(fact, table["topics"].split())
         return
     levels: dict[str, Row] = {}
-    for row in (_row(line, each, table["terms"]) for line in lines for each in _apart(fact, line)):
+    for row in (
+        _row(line, single, table["terms"]) for line in lines for single in _split_list(fact, line)
+    ):
         if row is None:
             continue
         if row.than:
@@ -424,7 +430,8 @@ def state(fact: Fact) -> Iterator[Statement]:
 
 
 class Row(NamedTuple):
-    """A line of the table with the values of a fact: what one side did, perhaps against another."""
+    """A line of the table with the values of a fact: what one side did, perhaps compared with
+    another."""
 
     place: frozenset[str]
     own: frozenset[str]
@@ -432,53 +439,52 @@ class Row(NamedTuple):
     about: frozenset[str]
     figures: tuple[Figure, ...]
     key: str
-    """Of the last value."""
+    """Key of the last value."""
     bid: bool = False
 
 
-def _apart(fact: Fact, line: str) -> Iterator[Fact]:
-    """The fact for each thing of a list that the line is about, by itself."""
+def _split_list(fact: Fact, line: str) -> Iterator[Fact]:
+    """Yield the fact once for each item of the list that the line is about."""
     key = line.split("|")[1].strip().split(" ")[0].removeprefix("$")
     cell = fact.values.get(key)
     if isinstance(cell, tuple) and not isinstance(cell, Value | Term | Corner):
-        yield from (replace(fact, values={**fact.values, key: one}) for one in cell)
+        yield from (replace(fact, values={**fact.values, key: item}) for item in cell)
     else:
         yield fact
 
 
 def _row(line: str, fact: Fact, terms: Mapping[str, str]) -> Row | None:
-    """None: the fact has no such value."""
-    who, about, told = (column.split() for column in line.split("|"))
+    """Fill a line with the values of a fact; None if a value is missing."""
+    who, about, keys = (column.split() for column in line.split("|"))
     place = [f"at {fact.place.corner}"] if fact.place and fact.place.corner else []
     if who[0].startswith("@"):
         place = _marks("", fact.values.get(who.pop(0)[1:]), terms)
     split = who.index("than") if "than" in who else len(who)
     columns = [_resolve(words, fact, terms) for words in (who[:split], who[split + 1 :], about)]
-    figures = tuple(one for word in told for one in _figures(word, fact))
+    figures = tuple(figure for word in keys for figure in _figures(word, fact))
     if split == len(who):
-        figures = tuple(one._replace(role=one.role or "at") for one in figures)
+        figures = tuple(figure._replace(role=figure.role or "at") for figure in figures)
     own, than, marks = columns
-    if "never" in own | than | marks or (told and not figures):
+    if "never" in own | than | marks or (keys and not figures):
         return None
-    key = told[-1].rpartition("$")[2] if told else ""
+    key = keys[-1].rpartition("$")[2] if keys else ""
     return Row(frozenset(place), own - {"bid"}, than, marks, figures, key, "bid" in own)
 
 
 def _compare(row: Row, levels: tuple[Figure, ...] = ()) -> Iterator[Statement]:
-    """One side against the other, the other against the one, and what the driver can do; *levels*
-    of both where they are known."""
+    """Yield one side against the other, the reverse, and the advice; *levels* of both if known."""
     ways = row.about & OPPOSITE.keys()
     turned = row.about - ways - RANKS | {OPPOSITE[way] for way in ways}
     worth = {"worth"} if "lose" in ways else set()
     sides = ((row.own, row.than, row.about | worth), (row.than, row.own, turned))
     for (own, than, about), both in zip(sides, (levels, levels[::-1]), strict=True):
-        beside = {f"than-{mark}" for mark in than | ({"own"} - own)}
-        beside |= {"own", "than-own"} if "other" not in own | than else set()
+        compared = {f"than-{mark}" for mark in than | ({"own"} - own)}
+        compared |= {"own", "than-own"} if "other" not in own | than else set()
         needs = frozenset() if "own" in own else own - {"usual"} or own
-        told = tuple(
-            one._replace(role=role) for one, role in zip(both, ("at", "than"), strict=False)
+        shown = tuple(
+            figure._replace(role=role) for figure, role in zip(both, ("at", "than"), strict=False)
         )
-        yield Statement(row.place | own | beside | about, needs, row.figures + told)
+        yield Statement(row.place | own | compared | about, needs, row.figures + shown)
     both_sides = row.own | row.than
     if "same" in ways:
         marks = row.place | both_sides | row.about - ways | {"same"}
@@ -488,20 +494,20 @@ def _compare(row: Row, levels: tuple[Figure, ...] = ()) -> Iterator[Statement]:
         marks |= (
             (turned if "own" in row.own else row.about) | row.about & RANKS | {"quick", "worth"}
         )
-        told = tuple(
-            one._replace(role=role) for one, role in zip(levels, ("from", "to"), strict=False)
+        shown = tuple(
+            figure._replace(role=role) for figure, role in zip(levels, ("from", "to"), strict=False)
         )
-        yield Statement(marks, frozenset({"bid"}), row.figures + told, bid=True)
+        yield Statement(marks, frozenset({"bid"}), row.figures + shown, bid=True)
 
 
 def _difference(first: Row, second: Row) -> tuple[Row, tuple[Figure, ...]]:
-    """By how much and which way one level differs from another; both levels."""
+    """Return by how much and which way one level differs from another; both levels."""
     figure, other = first.figures[0], second.figures[0]
     apart = figure.number - other.number
     share = abs(apart) / max(abs(figure.number), abs(other.number), EPSILON)
     about = (first.about | second.about) - OPPOSITE.keys()
     ways: set[str] = {"same"} if share <= ALIKE else set()
-    if "throttle" in about and figure.unit == "m":  # before the apex or behind it
+    if "throttle" in about and figure.unit == "m":  # before or after the apex
         return Row(first.place, first.own, second.own, frozenset(about), (), ""), ()
     if "brake" in about and figure.unit == "m":
         way, cost = "early" if apart > 0 else "late", ""
@@ -518,28 +524,28 @@ def _difference(first: Row, second: Row) -> tuple[Row, tuple[Figure, ...]]:
 
 
 def _numbers_alone(fact: Fact, topics: Sequence[str]) -> Statement:
-    """The numbers of a fact, of whom and about what soever."""
+    """State the numbers of a fact, of anyone and about anything."""
     marks = {f"at {fact.place.corner}"} if fact.place and fact.place.corner else set()
     marks |= {f"lap {lap}" for lap in fact.laps}
     marks |= {mark for cell in fact.values.values() for mark in _marks("", cell, {})}
-    figures = tuple(one for key in fact.values for one in _figures(f"${key}", fact))
+    figures = tuple(figure for key in fact.values for figure in _figures(f"${key}", fact))
     return Statement(frozenset(marks | {*topics, "own", "usual", "best"}), frozenset(), figures)
 
 
 def _figures(word: str, fact: Fact) -> Iterator[Figure]:
-    """The number or numbers of a value; *word* is $key, from:$key or to:$key."""
+    """Yield the numbers of a value; *word* is $key, from:$key or to:$key."""
     role, _, key = word.rpartition("$")
     cell = fact.values.get(key)
-    for one in (cell,) if isinstance(cell, Value) or not isinstance(cell, tuple) else cell:
-        if isinstance(one, Value):
-            unit = "s" if one.unit == "lap_time" else one.unit
-            yield Figure(role.rstrip(":"), one.number, unit)
-        elif isinstance(one, int):
-            yield Figure(role.rstrip(":"), float(one), "")
+    for item in (cell,) if isinstance(cell, Value) or not isinstance(cell, tuple) else cell:
+        if isinstance(item, Value):
+            unit = "s" if item.unit == "lap_time" else item.unit
+            yield Figure(role.rstrip(":"), item.number, unit)
+        elif isinstance(item, int):
+            yield Figure(role.rstrip(":"), float(item), "")
 
 
 def _resolve(column: Sequence[str], fact: Fact, terms: Mapping[str, str]) -> frozenset[str]:
-    """The marks of a column; $key stands for those of a value."""
+    """Return the marks of a column; $key stands for those of a value."""
     marks: set[str] = set()
     for word in column:
         head, dollar, key = word.rpartition("$")
@@ -558,7 +564,7 @@ def _resolve(column: Sequence[str], fact: Fact, terms: Mapping[str, str]) -> fro
 
 
 def _marks(head: str, cell: object, terms: Mapping[str, str]) -> list[str]:
-    """The marks of a value that is not a number."""
+    """Return the marks of a value that is not a number."""
     match cell:
         case Value():
             return []
@@ -568,7 +574,7 @@ def _marks(head: str, cell: object, terms: Mapping[str, str]) -> list[str]:
             key = cell.key if isinstance(cell, Term) else cell
             return terms.get(f"{head}{key}", "never" if head else "").split()
         case tuple():
-            return [mark for one in cell for mark in _marks(head, one, terms)]
+            return [mark for item in cell for mark in _marks(head, item, terms)]
         case int():
             return [f"{head}{cell}"] if head else []
     return []
@@ -579,18 +585,18 @@ def _table() -> Mapping[str, Any]:
     return read_yaml(Path(__file__).with_name("statements.yaml"))
 
 
-# Whether the one is borne out by the other
+# Whether the facts support a sentence
 
 MOODY: Final = frozenset({"early", "late", "more", "less"})
-"""Ways that a part is told to do as the part before is: try it again, and brake later."""
+"""Ways that a part takes over from the part before: try it again, and brake later."""
 
 
 class Evidence:
     """The facts of one answer, in the language of its reader."""
 
     def __init__(self, facts: Sequence[Fact], words: Words, names: Names) -> None:
-        told = [fact for fact in facts if not names.asker or fact.driver in ("", names.asker)]
-        self.statements = [statement for fact in told for statement in state(fact)]
+        own_facts = [fact for fact in facts if not names.asker or fact.driver in ("", names.asker)]
+        self.statements = [statement for fact in own_facts for statement in state(fact)]
         corners = {
             call.lower(): corner.name
             for corner in names.corners
@@ -601,10 +607,10 @@ class Evidence:
         self.reader = Reader(words.language, corners, sorted(people), wording)
 
     def refute(self, sentence: str) -> str | None:
-        """Why the facts do not bear a sentence out; None: they do.
+        """Explain why the facts do not support a sentence; None: they do.
 
-        A part without a place of its own speaks of that of the part before. It may also speak of
-        the same driver or lap, or go on with what that one says.
+        A part without a place refers to the place of the part before. It may also refer to the same
+        driver or lap, or continue what that part says.
         """
         if stranger := self.reader.find_stranger(sentence):
             return f"?{stranger}"
@@ -618,7 +624,7 @@ class Evidence:
                 mood = part.marks & {"bid"}
             if not (part.places and opener.places):
                 part = part.join(opener.marks)
-            elif not self._bears(opener):
+            elif not self._supports(opener):
                 return str(opener)
             else:  # Turn 1 and Turn 11 are the worst
                 part = part._replace(marks=part.marks - RANKS)
@@ -635,10 +641,10 @@ class Evidence:
                 choices = [joined]
             elif "other" in before.marks and not part.places and not part.whose & SUBJECTS:
                 del choices[0]  # Ben brakes later and coasts less
-            if not any(map(self._bears, choices)):
+            if not any(map(self._supports, choices)):
                 return str(alone)
             before = alone if part.marks else joined
         return None
 
-    def _bears(self, part: Part) -> bool:
-        return all(any(map(claim.is_borne_by, self.statements)) for claim in part.split())
+    def _supports(self, part: Part) -> bool:
+        return all(any(map(claim.is_supported_by, self.statements)) for claim in part.split())

@@ -1,8 +1,8 @@
-"""Ranks the kinds of need, and of danger, for a question, as learnt from example sentences.
+"""Ranks the kinds of need and of danger for a question, as learnt from example sentences.
 
-`training.understanding` learns by words and by what the slots show. Where there is a sentence
-encoder, the bridge learns the same by the examples' embeddings, and keeps that beside the database,
-since they take minutes.
+`training.understanding` learns from words and slots. With a sentence encoder the bridge learns the
+same from the examples' embeddings and stores the result next to the database, since it takes
+minutes.
 """
 
 import hashlib
@@ -25,20 +25,20 @@ from runtime.bridge.coach.understanding.tidy import fold
 from runtime.bridge.session.recording import Numbers
 
 SCALE: Final = 2.3
-"""Score of a question on the sure side of what was learnt; one on the other side has 0."""
+"""Score of a question on the margin of its own side; one on the other side has 0."""
 VECTOR_WEIGHT: Final = 0.5
-"""Share of the sentence encoder in the score, where there is one."""
+"""Share of the sentence encoder in the score, if there is one."""
 KNOWN: Final = 0.68
-"""Share of examples left out that the encoder has to get right in a language, to be heard in it."""
+"""Share of held-out examples that the encoder must get right in a language to be used there."""
 STEPS: Final = 200
-"""In which what is learnt of embeddings settles."""
+"""Iterations in which learning from embeddings settles."""
 KINDS: Final = frozenset(get_args(NeedKind))
 DANGER: Final = "danger "
-"""Begins the kinds of dangers."""
+"""Prefix of the kinds of danger."""
 ORDINARY: Final = f"{DANGER}none"
 """Racing talk that only sounds dangerous."""
 ANY: Final = "any danger"
-"""What was learnt of all dangers together, beside the kinds."""
+"""The score learnt from all dangers together."""
 _FOLDER: Final = Path(__file__).parent
 LEARNT: Final = _FOLDER / "learnt.npz"
 """What `training.understanding` learnt from the examples."""
@@ -47,7 +47,7 @@ _DANGERS: Final = TypeAdapter(dict[str, list[str]])
 
 
 class Example(NamedTuple):
-    """A question whose need or danger is known; names are masked in its text."""
+    """A question whose need or danger is known; its names are masked."""
 
     text: str
     language: Language
@@ -56,7 +56,7 @@ class Example(NamedTuple):
 
 @cache
 def read_examples() -> tuple[Example, ...]:
-    """The examples of all languages, of needs and of dangers."""
+    """Read the examples of all languages, of needs and of dangers."""
     rows: list[Example] = []
     hazards = _FOLDER / "hazards" / "examples", DANGER, _DANGERS
     for folder, begin, shape in (hazards, (_FOLDER / "examples", "", _FILE)):
@@ -68,25 +68,24 @@ def read_examples() -> tuple[Example, ...]:
 
 
 def list_traits(slots: Slots) -> Iterator[str]:
-    """What can be learnt of the slots: which of them are filled, and with which words or what sort
-    of things."""
+    """List the features of the slots: which are filled, and with which words or types."""
     empty = Slots()
-    for each in fields(Slots):
-        value = getattr(slots, each.name)
-        if value == getattr(empty, each.name):
+    for field in fields(Slots):
+        value = getattr(slots, field.name)
+        if value == getattr(empty, field.name):
             continue
-        yield each.name
+        yield field.name
         if isinstance(value, tuple):
-            yield from {f"{each.name} {_sort_of(one)}" for one in value}
+            yield from {f"{field.name} {_sort_of(item)}" for item in value}
             if len(value) > 1:
-                yield f"{each.name} several"
+                yield f"{field.name} several"
         elif isinstance(value, str) or value is False:
-            yield f"{each.name} {value}"
+            yield f"{field.name} {value}"
 
 
-def _sort_of(thing: object) -> str:
-    """The word for a lap, or what else it is."""
-    return str(thing) if thing in get_args(LapWord) else type(thing).__name__
+def _sort_of(value: object) -> str:
+    """Name a lap word, or the type of anything else."""
+    return str(value) if value in get_args(LapWord) else type(value).__name__
 
 
 class _Learnt:
@@ -104,16 +103,17 @@ class _Learnt:
             }
 
     def sides(self, text: str, slots: Slots) -> Single:
-        """On which side of each kind's border a question is, and how far; the margin ends at 1."""
+        """Return on which side of each kind's border a question is, and how far; the margin ends at
+        1."""
         filled, weighed = weigh_grams(text, self._rarity)
-        shown = [self._traits[each] for each in list_traits(slots) if each in self._traits]
+        shown = [self._traits[trait] for trait in list_traits(slots) if trait in self._traits]
         return cast(
             "Single", weighed @ self._weights[filled] + self._weights[shown].sum(0) + self._bias
         )
 
 
 class Classifier:
-    """What was learnt from the examples, by their words and, with *weights*, their embeddings."""
+    """What was learnt from the examples, by words and, with *weights*, by embeddings."""
 
     def __init__(
         self, examples: Sequence[Example], weights: Mapping[Language, Single] | None = None
@@ -130,18 +130,18 @@ class Classifier:
         slots: Slots,
         vector: Numbers | None = None,
     ) -> list[tuple[NeedKind, float]]:
-        """Kinds of need with their scores, best first; about 1.5: certain, under 0.6: a guess."""
+        """Rank kinds of need by score, best first; about 1.5 is certain, under 0.6 a guess."""
         learnt, weights = self._of(language), self._weights.get(language)
         scores = score_sides(learnt.sides(masked_text, slots))
         if vector is not None and weights is not None and len(vector) == len(weights) - 1:
-            meant = score_sides(_with_one(vector[None])[0] @ weights)
+            meant = score_sides(_append_ones(vector[None])[0] @ weights)
             scores = (1 - VECTOR_WEIGHT) * scores + VECTOR_WEIGHT * meant
         pairs = zip(learnt.kinds, map(float, scores), strict=True)
         ranked = sorted(pairs, key=lambda pair: -pair[1])
         return [(cast("NeedKind", kind), score) for kind, score in ranked if kind in KINDS]
 
     def weigh_danger(self, text: str, language: Language, slots: Slots) -> tuple[str, float]:
-        """The likeliest danger, and how much likelier it is than an ordinary question."""
+        """Return the likeliest danger, and how much likelier it is than an ordinary question."""
         learnt = self._of(language)
         weighed = map(float, learnt.sides(text, slots))
         sides = dict(zip(learnt.kinds, weighed, strict=True))
@@ -157,12 +157,12 @@ class Classifier:
         return self._learnt[language]
 
     def words(self, language: Language) -> Counter[str]:
-        """How often the examples of a language use each word."""
+        """Count each word in the examples of a language."""
         if language not in self._words:
             texts = [
-                each.text
-                for each in self.examples
-                if each.language == language and not each.kind.startswith(DANGER)
+                example.text
+                for example in self.examples
+                if example.language == language and not example.kind.startswith(DANGER)
             ]
             self._words[language] = Counter(word for text in texts for word in fold(text).split())
         return self._words[language]
@@ -170,34 +170,37 @@ class Classifier:
     @property
     def questions(self) -> tuple[Example, ...]:
         """The examples of needs."""
-        return tuple(each for each in self.examples if each.kind in KINDS)
+        return tuple(example for example in self.examples if example.kind in KINDS)
 
     def learn_vectors(self, vectors: Numbers) -> dict[Language, Single]:
-        """The weights of the embeddings of `questions`, a row for each; half a minute.
+        """Learn the weights of the embeddings of `questions`, a row for each; half a minute.
 
-        Every fifth one is left out, to see whether the encoder knows the language.
+        Every fifth example is held out to test whether the encoder knows the language.
         """
         learnt: dict[Language, Single] = {}
         questions = self.questions
         for language in get_args(Language):
-            rows = np.array([i for i, one in enumerate(questions) if one.language == language])
+            rows = np.array(
+                [i for i, question in enumerate(questions) if question.language == language]
+            )
             kinds = self._of(language).kinds
             of = np.array([kinds.index(questions[row].kind) for row in rows])
             out = np.arange(len(rows)) % 5 == 4
             weights = part_kinds(vectors[rows[~out]], of[~out], len(kinds))
-            found = (_with_one(vectors[rows[out]]) @ weights).argmax(axis=1)
-            if np.mean(found == of[out]) >= KNOWN:
+            guesses = (_append_ones(vectors[rows[out]]) @ weights).argmax(axis=1)
+            if np.mean(guesses == of[out]) >= KNOWN:
                 learnt[language] = weights
         return learnt
 
 
 def part_kinds(vectors: Numbers, of: Buckets, kinds: int) -> Single:
-    """The weights of a linear support vector machine that parts each kind from all others.
+    """Learn the weights of a linear support vector machine that separates each kind from the
+    others.
 
-    *of* is the kind of each vector. The weights have a column for each kind and a last row that is
-    added. The squared hinge loss is minimised by Nesterov's accelerated gradient.
+    *of* is the kind of each vector. The weights have a column for each kind and a last row for the
+    bias. The squared hinge loss is minimised by Nesterov's accelerated gradient.
     """
-    rows = _with_one(vectors)
+    rows = _append_ones(vectors)
     sides = np.full((len(rows), kinds), -1, np.float32)
     sides[np.arange(len(rows)), of] = 1
     step = 1 / (1 + 2 * np.linalg.norm(rows.T @ rows, 2))
@@ -212,25 +215,25 @@ def part_kinds(vectors: Numbers, of: Buckets, kinds: int) -> Single:
 
 
 def score_sides(sides: Single) -> Single:
-    """How sure it is: 0 on the other side of the margin, `SCALE` on its own."""
+    """Turn sides into scores: 0 at the other side's margin, `SCALE` at the own one."""
     return cast("Single", SCALE * np.maximum(sides + 1, 0) / 2)
 
 
-def _with_one(vectors: Numbers) -> Single:
-    """Vectors of length 1, and a last column of ones."""
+def _append_ones(vectors: Numbers) -> Single:
+    """Scale vectors to length 1 and append a column of ones."""
     rows = unit(vectors.astype(np.float32))
     return np.hstack([rows, np.ones((len(rows), 1), np.float32)])
 
 
 @cache
 def load_classifier() -> Classifier:
-    """The classifier of the examples on file."""
+    """Load the classifier of the examples on file."""
     return Classifier(read_examples())
 
 
 def digest_examples() -> str:
-    """Of the examples, to tell whether what was learnt is of these."""
-    lines = [f"{each.language} {each.kind} {each.text}" for each in read_examples()]
+    """Digest the examples, to check that weights were learnt from them."""
+    lines = [f"{row.language} {row.kind} {row.text}" for row in read_examples()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -238,25 +241,25 @@ log = logging.getLogger(__name__)
 
 
 def weights_file(database: Path) -> Path:
-    """Where the weights of the examples' embeddings lie; the file may be deleted, they are learnt
+    """Return the path of the weights of the examples' embeddings; if deleted, they are learnt
     again."""
     return database.with_name(f"{database.name}.examples.npz")
 
 
 def read_weights(path: Path, model: str) -> dict[Language, Single] | None:
-    """What was learnt of the vectors that *model* made of the examples on file; None where the file
-    is of others."""
+    """Read what was learnt from *model*'s vectors of the examples on file; None if the file belongs
+    to others."""
     try:
         with np.load(path, allow_pickle=False) as kept:
             if str(kept["key"]) != _key_of(model):
                 return None
-            return {one: kept[one] for one in get_args(Language) if one in kept}
+            return {language: kept[language] for language in get_args(Language) if language in kept}
     except (OSError, ValueError, KeyError, EOFError):
         return None
 
 
 def write_weights(path: Path, model: str, weights: Mapping[Language, Single]) -> None:
-    """Keep them; where that fails, they are learnt again the next time."""
+    """Store the weights; if that fails, they are learnt again next time."""
     part = path.with_name(f"{path.name}.part")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -265,7 +268,7 @@ def write_weights(path: Path, model: str, weights: Mapping[Language, Single]) ->
             np.savez(file, key=_key_of(model), **arrays)
         part.replace(path)
     except OSError as problem:
-        log.warning("what was learnt of the examples is not kept: %s", type(problem).__name__)
+        log.warning("could not store what was learnt from the examples: %s", type(problem).__name__)
 
 
 def _key_of(model: str) -> str:

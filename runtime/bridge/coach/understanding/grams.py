@@ -1,4 +1,4 @@
-"""Compares texts by their words and by what these are spelt like, without a language model."""
+"""Compares texts by their words and spelling, without a language model."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -15,14 +15,14 @@ Single: TypeAlias = npt.NDArray[np.float32]
 Buckets: TypeAlias = npt.NDArray[np.intp]
 
 BUCKETS: Final = 8192
-"""Hashed words and n-grams of characters."""
+"""Number of hash buckets for words and character n-grams."""
 GRAMS: Final = (3, 4, 5)
 WORD_WEIGHT: Final = 8.0
 PAIR_WEIGHT: Final = 2.0
 
 
 class Grams:
-    """Texts by their grams: each weighed by how rare it is among them, each text of length 1."""
+    """Indexed texts: each gram weighed by its rarity among them, each text of length 1."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         counts = [count_grams(text) for text in texts]
@@ -41,11 +41,11 @@ class Grams:
         self._texts, self._values = text[order].astype(np.int32), values[order].astype(np.float32)
 
     def weigh(self, text: str) -> tuple[Buckets, Single]:
-        """The buckets of a text and their weights, of length 1."""
+        """Return the buckets of a text and their weights, of length 1."""
         return weigh_grams(text, self.rarity)
 
     def compare(self, filled: Buckets, weighed: Single) -> Single:
-        """How alike a text that was weighed is to each, 0 to 1: they are looked up by buckets."""
+        """Return the similarity of a weighed text to each text, 0 to 1, looked up by bucket."""
         runs = [slice(self._starts[b], self._starts[b + 1]) for b in filled]
         texts = np.concatenate([self._texts[run] for run in runs] or [self._texts[:0]])
         parts = [self._values[run] * weight for run, weight in zip(runs, weighed, strict=True)]
@@ -53,19 +53,20 @@ class Grams:
         return np.bincount(texts, values, self._count).astype(np.float32)
 
     def cells(self) -> tuple[Buckets, Buckets, Single]:
-        """Text, bucket and weight of all that is not 0."""
+        """Return text, bucket and weight of all non-zero cells."""
         buckets = np.repeat(np.arange(BUCKETS), np.diff(self._starts))
         return self._texts.astype(np.intp), buckets, self._values
 
 
 def weigh_grams(text: str, rarity: Single) -> tuple[Buckets, Single]:
-    """The buckets of a text and their weights, of length 1; *rarity* is that of each bucket."""
+    """Return the buckets of a text and their weights, of length 1; *rarity* is per bucket."""
     filled, values = count_grams(text)
     return filled, unit((values * rarity[filled])[None])[0]
 
 
 def count_grams(text: str) -> tuple[Buckets, Single]:
-    """Buckets of the words, word pairs and n-grams of characters, and the roots of their counts."""
+    """Return the buckets of words, word pairs and character n-grams, and the roots of their
+    counts."""
     words = fold(text).split()
     buckets = [bucket for word in words for bucket in _of_word(word)]
     weights = [weight for word in words for weight in _weights_of(len(word))]
@@ -77,7 +78,7 @@ def count_grams(text: str) -> tuple[Buckets, Single]:
 
 @lru_cache(1 << 14)
 def _of_word(word: str) -> tuple[int, ...]:
-    """Buckets of a word and of its n-grams."""
+    """Return the buckets of a word and its n-grams."""
     padded = f" {word} "
     grams = (padded[start : start + n] for n in GRAMS for start in range(len(padded) - n + 1))
     return (_bucket(f"={word}"), *map(_bucket, grams))
@@ -85,7 +86,7 @@ def _of_word(word: str) -> tuple[int, ...]:
 
 @cache
 def _weights_of(letters: int) -> tuple[float, ...]:
-    """Weights of a word of so many letters and of its n-grams."""
+    """Return the weights of a word of that many letters and of its n-grams."""
     return (WORD_WEIGHT, *[1.0] * sum(max(letters + 3 - n, 0) for n in GRAMS))
 
 
@@ -94,6 +95,6 @@ def _bucket(gram: str) -> int:
 
 
 def unit(rows: Single) -> Single:
-    """Rows of length 1; a row of zeros stays."""
+    """Scale rows to length 1; a row of zeros stays."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return cast("Single", rows / np.where(length > 0, length, 1))

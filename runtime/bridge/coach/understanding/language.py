@@ -1,4 +1,4 @@
-"""The language of a question, by its words and by the letters in them."""
+"""The language of a question, by its words and their letters."""
 
 import re
 from collections import Counter
@@ -18,19 +18,19 @@ _WORD: Final = re.compile(rf"[^\W\d_][{_APOSTROPHES}](?=[^\W\d_])|[^\W\d_]+")
 _CONTRACTED: Final = re.compile(r"['\u2019](?=(?:t|s|m|re|ve|ll)\b)")
 _MASK: Final = re.compile(r"\b(?:corner|lap|time|driver|sector|straight|amount)x\b")
 SURE: Final = 2.0
-"""By how much a language must be likelier than that of the last question (or English), as the
-logarithm of a ratio, to be taken."""
+"""How much likelier than the last question's language (or English) another must be, as the
+logarithm of a ratio."""
 NEAR: Final = 3.0
-"""A language that is less likely by no more than this may be meant."""
+"""A language less likely by at most this may be meant."""
 WORD_WEIGHT: Final = 1.5
 SMALL_WORDS: Final = 4
-"""As how many times in the examples a small word counts."""
+"""How many examples a small word counts as."""
 MOST: Final = 3.0
-"""The most that a word, or part of one, can say for a language."""
+"""The most that a word, or part of one, counts for a language."""
 
 
 def find_language(text: str, last: Language | None) -> Language:
-    """The language of *text*; where its words do not tell, that of *last*, else English."""
+    """Find the language of *text*; if its words are inconclusive, that of *last*, else English."""
     usual = last or "en"
     scores = _measure(text)
     best = max(scores, key=lambda language: (scores[language], language == usual))
@@ -39,26 +39,26 @@ def find_language(text: str, last: Language | None) -> Language:
 
 
 def likely_languages(text: str) -> list[Language]:
-    """The languages that *text* may be in, the likeliest first."""
+    """Return the languages that *text* may be in, the likeliest first."""
     scores = _measure(text)
     ranked = sorted(LANGUAGES, key=lambda language: -scores[language])
-    return [each for each in ranked if scores[each] >= scores[ranked[0]] - NEAR]
+    return [language for language in ranked if scores[language] >= scores[ranked[0]] - NEAR]
 
 
 def _measure(text: str) -> dict[Language, float]:
-    """How much the words of *text*, and their parts, speak for each language."""
-    known = _read_parts()
+    """Score how much the words of *text* and their parts suggest each language."""
+    parts = _read_parts()
     scores = dict.fromkeys(LANGUAGES, 0.0)
     for part in _parts(text):
         weight = WORD_WEIGHT if part[0] == "=" else 0.5
-        for language, said in known.get(part, {}).items():
-            scores[language] += weight * said
+        for language, score in parts.get(part, {}).items():
+            scores[language] += weight * score
     return scores
 
 
 @cache
 def _read_parts() -> Mapping[str, Mapping[Language, float]]:
-    """What each part of a word says for the languages: logarithms, of all languages about 0."""
+    """Return how much each part of a word suggests each language: logarithms that average 0."""
     counts: dict[Language, Counter[str]] = {language: Counter() for language in LANGUAGES}
     for example in read_examples():
         counts[example.language].update(_parts(_MASK.sub(" ", example.text)))
@@ -66,20 +66,20 @@ def _read_parts() -> Mapping[str, Mapping[Language, float]]:
         for word in words_of(language).lists["small"]:
             counts[language].update(list(_parts(word)) * SMALL_WORDS)
     totals = {language: sum(count.values()) / 1e5 for language, count in counts.items()}
-    known: dict[str, Mapping[Language, float]] = {}
+    scores: dict[str, Mapping[Language, float]] = {}
     for part in set().union(*counts.values()):
         logs = {
             language: log(count[part] / totals[language] + 1) for language, count in counts.items()
         }
         middle = sum(logs.values()) / len(logs)
-        known[part] = {
+        scores[part] = {
             language: max(-MOST, min(MOST, value - middle)) for language, value in logs.items()
         }
-    return known
+    return scores
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Words, with and without accents, and their runs of three letters."""
+    """Split into words, with and without accents, and their runs of three letters."""
     for word in _WORD.findall(_CONTRACTED.sub("", text.casefold())):
         yield from _parts_of_word(word)
 

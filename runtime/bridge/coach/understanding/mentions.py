@@ -1,6 +1,6 @@
-"""Finds what a question names: corners, laps, sectors, straights, drivers, times and amounts.
+"""Finds the names in a question: corners, laps, sectors, straights, drivers, times and amounts.
 
-The words stand in ``words/<language>.yaml``, those that all languages share in ``words/all.yaml``.
+The words stand in ``words/<language>.yaml``, those shared by all languages in ``words/all.yaml``.
 """
 
 import re
@@ -24,13 +24,13 @@ from runtime.bridge.coach.understanding.phrases import (
 
 FOLDER: Final = Path(__file__).parent / "words"
 LONGEST: Final = 500
-"""Words and marks of a text that are read."""
+"""The most words and marks read of a text."""
 ALIKE: Final = 0.82
 """How alike a misspelt nickname must be to the name, from 0 to 1."""
 RATHER_ALIKE: Final = 0.6
-"""The same for a straight, whose name stands beside the word straight."""
+"""The same for a straight, whose name stands next to the word straight."""
 OWN_WORD: Final = 5
-"""Letters from which a word of a straight's name may stand for it."""
+"""The least letters for a word of a straight's name to stand for it."""
 SEVERITY: Final[Mapping[str, int]] = {"hairpin": 1, "kink": 6}
 FACTORS: Final[Mapping[str, tuple[float, Unit]]] = {
     "mph": (1.609344, "km/h"),
@@ -50,7 +50,7 @@ FACTORS: Final[Mapping[str, tuple[float, Unit]]] = {
     "deg": (1, "deg"),
     "rpm": (1, "rpm"),
 }
-"""What a unit is in the unit in which the coach measures."""
+"""Factor from each unit to the coach's unit."""
 _PIECE: Final = re.compile(
     r"\d+[:'\u2032]\d{2}(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[^\W\d_]+(?:['\u2019](?:t|s|m|re|ve|ll|d)\b)?"
     r"|[^\s\w'\u2019]"
@@ -63,51 +63,51 @@ _DASH: Final = frozenset("-\u2013\u2014")
 Kind: TypeAlias = Literal["corner", "lap", "sector", "straight", "driver", "amount", "time"]
 Noun: TypeAlias = Literal["corner", "lap", "sector"]
 MASKS: Final = frozenset(f"{kind}x" for kind in get_args(Kind))
-"""What stands in masked text for a name; whoever writes it himself names nothing."""
+"""Masks that replace names; a user who types one names nothing."""
 
 
 class CornerNames(NamedTuple):
-    """What a corner is called."""
+    """The names of a corner."""
 
     name: str
-    """As on file: Turn 4, or C4 where the circuit is not on file."""
+    """As on file: Turn 4, or C4 if the circuit is not on file."""
     number: int
     nicknames: tuple[str, ...] = ()
     severity: int = 0
-    """1, a hairpin, to 6, barely a bend; 0: not known."""
+    """From 1, a hairpin, to 6, barely a bend; 0: unknown."""
 
 
 class Topic(NamedTuple):
-    """What the words of a follow-up are about that name no kind of thing themselves."""
+    """What the words of a follow-up refer to if they name no kind themselves."""
 
     number: Noun = "corner"
-    """Of what a number is one: "and 9"."""
+    """What a number counts: "and 9"."""
     left_out: Noun = "corner"
-    """Of what a number is one that is to be left out."""
+    """What an excluded number counts."""
     end: Literal["corner", "sector", "lap", "straight"] | None = None
-    """Of what an end is one: "and the slowest"."""
+    """What an end is of: "and the slowest"."""
     measured: bool = False
-    """Whether it is the end of what was measured, or of a place, and no lap time."""
+    """Whether it is the end of a measure or a place, not of lap times."""
     amount: Value | None = None
-    """Beside what a limit stands: "and under 53"."""
+    """The limit that another follows: "and under 53"."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What can be named: the circuit's places, the session's laps, the drivers."""
+    """All that can be named: the circuit's places, the session's laps, the drivers."""
 
     corners: tuple[CornerNames, ...] = ()
     laps: tuple[int, ...] = ()
-    """Numbers of the laps, as they are shown."""
+    """Numbers of the laps, as shown."""
     sectors: tuple[str, ...] = ()
     """Names of the sectors, in order."""
     straights: tuple[str, ...] = ()
     asker: str = ""
-    """Who asks, or who is asked about."""
+    """The driver who asks or is asked about."""
     drivers: tuple[str, ...] = ()
     """Other drivers with a session on this circuit."""
     topic: Topic | None = None
-    """None: the question goes on from none."""
+    """None: the question follows no other."""
     longest: str = ""
     """Name of the longest straight."""
 
@@ -123,7 +123,7 @@ class Piece(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """Something named, by the pieces from *first* to before *end*."""
+    """A name in the text, in the pieces from *first* to before *end*."""
 
     kind: Kind
     first: int
@@ -141,7 +141,7 @@ class Numbered(NamedTuple):
 
 
 class Words:
-    """The words of a language, with those that all languages share."""
+    """The words of a language and those shared by all languages."""
 
     def __init__(self, language: Language) -> None:
         own = read_yaml(FOLDER / f"{language}.yaml")
@@ -160,10 +160,10 @@ class Words:
         joins, asks = (own[name].replace(", ", "|") for name in ("joins", "asks"))
         asks = asks.replace("*", r"\w*")
         self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
-        """What stands between two questions."""
+        """Separators of two questions."""
         written = f"{(FOLDER / f'{language}.yaml').read_text('utf-8')} {' '.join(shared['units'])}"
         self.vocabulary = frozenset(re.findall(r"[a-z]+", written)).union(*self.lists.values())
-        """Words that are no misspelling."""
+        """Correctly spelt words."""
         self.nouns = self.lists["corner"] | self.lists["lap"] | self.lists["sector"]
         self.tables: Mapping[str, Mapping[str, Pattern]] = {
             name: {key: compile_phrases(phrases) for key, phrases in table.items()}
@@ -173,21 +173,23 @@ class Words:
 
 @cache
 def words_of(language: Language) -> Words:
-    """The words of a language, read once."""
+    """Return the words of a language, read once."""
     return Words(language)
 
 
 def split_pieces(text: str) -> list[Piece]:
-    """The words, numbers and marks of a text."""
+    """Split a text into words, numbers and marks."""
     pieces = [
         Piece(strip_accents(CONTRACTED.sub("", match[0])), match.start(), match.end(), match[0])
         for match in islice(_PIECE.finditer(text), LONGEST)
     ]
-    return [each._replace(word=each.word[:-1]) if each.word in MASKS else each for each in pieces]
+    return [
+        piece._replace(word=piece.word[:-1]) if piece.word in MASKS else piece for piece in pieces
+    ]
 
 
 class Reader:
-    """Reads what a text names, from left to right."""
+    """Reads the names in a text, from left to right."""
 
     def __init__(self, text: str, language: Language, names: Names) -> None:
         self.text = text
@@ -199,7 +201,7 @@ class Reader:
         self.nicknames = _list_nicknames(names.corners)
 
     def mentions(self) -> list[Mention]:
-        """What is named, in order."""
+        """List the names in order."""
         readers = (
             self._time,
             self._straight,
@@ -209,19 +211,19 @@ class Reader:
             self._driver,
             self._amount,
         )
-        found: list[Mention] = []
+        names: list[Mention] = []
         i = 0
         while i < len(self.pieces):
             is_mark = not self.pieces[i].word[:1].isalnum()
             some = [] if is_mark else next((named for read in readers if (named := read(i))), [])
             number = self._count(i)
             laps = bool(some) and some[0].kind == "lap"
-            if number and not laps and found and found[-1].kind == "lap" and self._is_compared(i):
+            if number and not laps and names and names[-1].kind == "lap" and self._is_compared(i):
                 behind = self._noun(number[1], "corner") == number[1]
                 some = [Mention("lap", i, number[1], number[0])] if behind else some
-            found += some
+            names += some
             i = some[-1].end if some else i + 1
-        return found
+        return names
 
     def _is_compared(self, i: int) -> bool:
         """Whether `than` stands before a piece, perhaps with an article."""
@@ -230,9 +232,9 @@ class Reader:
         return self._word(at) in lists["against"]
 
     def leaves_out(self, first: int, end: int, since: int = 0, *, kind: Kind = "lap") -> bool:
-        """Whether what the pieces from *first* to *end* name is to be left out: words that say so
-        stand before it, those of a corner with nothing but articles between (not: without braking
-        into turn 4)."""
+        """Whether the names in the pieces from *first* to *end* are excluded: by words before them,
+        for a corner with only articles between (not: without braking into turn 4), or by words
+        after them."""
         without, articles = self.words.lists["without"], self.words.lists["articles"]
         ends = {i: self._match(i, without) for i in range(max(first - 4, since), first)}
         if any(
@@ -251,7 +253,7 @@ class Reader:
         return self.pieces[i].word if 0 <= i < len(self.pieces) else ""
 
     def _match(self, i: int, listed: Collection[str]) -> int:
-        """Behind the longest entry of a list that begins at piece *i*; *i* where none does."""
+        """Return the end of the longest listed entry that begins at piece *i*; *i* if none does."""
         for end in range(min(i + 4, len(self.pieces)), i, -1):
             if " ".join(piece.word for piece in self.pieces[i:end]) in listed:
                 return end
@@ -261,11 +263,11 @@ class Reader:
         return self._match(i, self.words.lists[noun])
 
     def _touches(self, i: int) -> bool:
-        """Whether no space stands behind a piece."""
+        """Whether no space follows a piece."""
         return i + 1 < len(self.pieces) and self.pieces[i + 1].start == self.pieces[i].end
 
     def _number(self, i: int) -> tuple[float, int] | None:
-        """A number in figures or words, and what is behind it."""
+        """Read a number in figures or words, and the piece after it."""
         word, numbers = self._word(i), self.words.numbers
         if word[:1].isdigit() and not _LAP_TIME.fullmatch(word):
             return float(word.replace(",", ".")), i + 1
@@ -279,14 +281,14 @@ class Reader:
         return value, end
 
     def _count(self, i: int) -> tuple[int, int] | None:
-        """A whole number above zero that no unit follows."""
+        """Read a whole number above zero that no unit follows."""
         number = self._number(i)
         if number is None or number[0] < 1 or number[0] % 1 or self._unit(number[1]):
             return None
         return int(number[0]), number[1]
 
     def _ordinal(self, i: int, noun: Noun) -> Numbered | None:
-        """`third corner`, `3. Runde`; -1 is the last."""
+        """Read `third corner`, `3. Runde`; -1 is the last."""
         word, number, end = self._word(i), self.words.ordinals.get(self._word(i)), i + 1
         suffixed = self._touches(i) and self._word(end) in self.words.lists["suffixes"] | {"."}
         if number is None and word.isdigit() and suffixed:
@@ -296,11 +298,11 @@ class Reader:
         near = f" {' '.join(piece.word for piece in self.pieces[behind : behind + 3])} "
         orders = self.words.tables["orders"]
         ranks &= any(orders[end].search(near) for end in ("most", "least", "worst"))
-        found = number is not None and behind > end and not ranks  # no second slowest one
-        return Numbered(number or 0, i, behind) if found else None
+        counts = number is not None and behind > end and not ranks  # not: the second slowest one
+        return Numbered(number or 0, i, behind) if counts else None
 
     def _unit(self, i: int) -> tuple[str, int] | None:
-        """The unit at a piece, and what is behind it; none of "turn 4's"."""
+        """Read the unit at a piece and the piece after it; none in "turn 4's"."""
         if i < len(self.pieces) and self.text[self.pieces[i].start - 1] in "'\u2019":
             return None
         if self._word(i) == "s" and self._touches(i) and self._word(i + 1).isdigit():
@@ -313,7 +315,7 @@ class Reader:
         return None
 
     def _list(self, i: int, noun: Noun) -> list[Numbered]:
-        """Numbers behind the noun at a piece: `turn 4`, `laps 2 to 8`."""
+        """Read numbers after the noun at a piece: `turn 4`, `laps 2 to 8`."""
         start = self._noun(i, noun)
         at = start + (self._word(start) in self.words.lists["number"])
         at += self._word(at) in ("°", ".")
@@ -324,8 +326,8 @@ class Reader:
         return self._go_on(Numbered(number[0], i, number[1]), noun) if number else []
 
     def _go_on(self, last: Numbered, noun: Noun) -> list[Numbered]:
-        """A number, and those of its list or range: `4 and 5`, `2 to 8`."""
-        lists, found = self.words.lists, [last]
+        """Read a number and the rest of its list or range: `4 and 5`, `2 to 8`."""
+        lists, numbers = self.words.lists, [last]
         while True:
             at = last.end
             after = self._match(at, lists["range"])
@@ -341,34 +343,34 @@ class Reader:
                 goes_on = lists["list"] | lists["without"] | lists["before_end"]
                 number = None if behind[:1].isalpha() and behind not in goes_on else number
             if number is None or self._match(number[1], self.words.nouns) > number[1]:
-                return found
+                return numbers
             between = range(last.number + 1, number[0]) if ranges else ()
             last = Numbered(number[0], after, number[1])
-            found += (*(last._replace(number=n) for n in between), last)
+            numbers += (*(last._replace(number=n) for n in between), last)
 
-    def _named(self, i: int, name: str, *, exact: bool = False) -> int:
-        """Behind a name that begins at a piece, perhaps misspelt; *i* where it does not."""
+    def _match_name(self, i: int, name: str, *, exact: bool = False) -> int:
+        """Return the end of a name that begins at a piece, perhaps misspelt; *i* if it does not."""
         wanted = strip_accents(name)
         end = i + len(wanted.split())
-        said = " ".join(piece.word for piece in self.pieces[i:end])
-        if said in (wanted, f"{wanted}s"):
+        text = " ".join(piece.word for piece in self.pieces[i:end])
+        if text in (wanted, f"{wanted}s"):
             return end
         exact = exact or end > len(self.pieces) or any(c.isdigit() for c in wanted)
-        near = not exact and min(len(wanted), len(said)) >= 5 and said[0] == wanted[0]
-        alike = near and SequenceMatcher(None, said, wanted).ratio() > ALIKE
-        return end if alike and said not in self.words.nouns else i
+        near = not exact and min(len(wanted), len(text)) >= 5 and text[0] == wanted[0]
+        alike = near and SequenceMatcher(None, text, wanted).ratio() > ALIKE
+        return end if alike and text not in self.words.nouns else i
 
-    def _place(self, kind: Kind, known: Mapping[int, str | int], place: Numbered) -> Mention:
-        """A numbered place, or the strange thing that it is; without a list all are known."""
-        number = max(known, default=1) if place.number < 0 else place.number
-        said = self.text[self.pieces[place.first].start : self.pieces[place.end - 1].end]
-        strange = Strange(kind, said) if kind not in ("amount", "time") else number  # type: ignore[arg-type]
-        return Mention(kind, place.first, place.end, known.get(number, strange))
+    def _place(self, kind: Kind, places: Mapping[int, str | int], place: Numbered) -> Mention:
+        """Look up a numbered place, or make it strange; without a list every number exists."""
+        number = max(places, default=1) if place.number < 0 else place.number
+        text = self.text[self.pieces[place.first].start : self.pieces[place.end - 1].end]
+        strange = Strange(kind, text) if kind not in ("amount", "time") else number  # type: ignore[arg-type]
+        return Mention(kind, place.first, place.end, places.get(number, strange))
 
     # what is named
 
     def _time(self, i: int) -> list[Mention]:
-        """A lap time: 1:52.0, or one fifty-two."""
+        """Read a lap time: 1:52.0, or one fifty-two."""
         match, minutes = _LAP_TIME.fullmatch(self._word(i)), self._number(i)
         if match:
             seconds = 60 * int(match[1]) + float(match[2].replace(",", "."))
@@ -383,7 +385,7 @@ class Reader:
         return [Mention("time", i, rest[1], Value(60 * minutes[0] + rest[0], "lap_time"))]
 
     def _amount(self, i: int) -> list[Mention]:
-        """A number with a unit; a count of laps has none."""
+        """Read a number with a unit; a count of laps has none."""
         number = self._number(i)
         inside = i > 0 and self._match(i - 1, self.words.units) > i  # of miles an hour
         if (
@@ -401,11 +403,12 @@ class Reader:
         return [Mention("amount", i, behind, Value(number[0], ""))] if behind > more else []
 
     def _lap(self, i: int) -> list[Mention]:
-        """Laps by number; `the last 3 laps`; the first and the last lap have words of their own."""
+        """Read laps by number, or `the last 3 laps`; the first and last lap have their own
+        words."""
         laps = self.names.laps
         ordinal = self._ordinal(i, "lap")
         if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
-            found = self._go_on(ordinal, "lap")
+            hits = self._go_on(ordinal, "lap")
         elif ordinal is None and (several := self._end_laps(i)):
             end, count, at = several
             behind, lists = self._noun(at, "lap"), self.words.lists
@@ -414,12 +417,13 @@ class Reader:
                 return []
             return [Mention("lap", i, behind, lap) for lap in laps[::end][:count][::end]]
         else:
-            found = self._list(i, "lap") or self._alone(i, "lap", laps)
-        known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
-        return [self._place("lap", known, one) for one in found]
+            hits = self._list(i, "lap") or self._alone(i, "lap", laps)
+        places = {lap: lap for lap in laps} or {hit.number: hit.number for hit in hits}
+        return [self._place("lap", places, hit) for hit in hits]
 
     def _end_laps(self, i: int) -> tuple[int, int, int] | None:
-        """From which end, 1 or -1, how many, and what is behind: `first three`, `tres primeras`."""
+        """Return the end, 1 or -1, the count and the next piece of `first three`, `tres
+        primeras`."""
         leads = self.words.ordinals.get(self._word(i))
         number = self._count(i) if leads is None else self._count(i + 1)
         if number is None or (leads is None and number[0] == 1):  # one last lap
@@ -428,28 +432,30 @@ class Reader:
         return (end, number[0], number[1] + (leads is None)) if end in (1, -1) else None
 
     def _sector(self, i: int) -> list[Mention]:
-        """Sectors by number, ordinal or name."""
+        """Read sectors by number, ordinal or name."""
         noun = self.words.lists["sector"]
         for number, name in enumerate(self.names.sectors, 1):
-            end = self._named(i, name)
+            end = self._match_name(i, name)
             beside = self._match(end, noun) > end or self._word(i - 1) in noun
-            if end > i and (beside or all(self._named(i, nick) == i for nick, _ in self.nicknames)):
+            if end > i and (
+                beside or all(self._match_name(i, nick) == i for nick, _ in self.nicknames)
+            ):
                 return [Mention("sector", i, self._match(end, noun), number)]
         ordinal = self._ordinal(i, "sector")
         count = len(self.names.sectors)
-        known = {n: n for n in range(1, count + 1)}
-        found = [ordinal] if ordinal else self._list(i, "sector") or self._alone(i, "sector", known)
+        places = {n: n for n in range(1, count + 1)}
+        hits = [ordinal] if ordinal else self._list(i, "sector") or self._alone(i, "sector", places)
         if self._word(i) == "s" and self._touches(i) and self._word(i + 1).isdigit():
-            found = self._go_on(Numbered(int(self._word(i + 1)), i, i + 2), "sector")
-        known = known or {one.number: one.number for one in found}
-        return [self._place("sector", known, one) for one in found]
+            hits = self._go_on(Numbered(int(self._word(i + 1)), i, i + 2), "sector")
+        places = places or {hit.number: hit.number for hit in hits}
+        return [self._place("sector", places, hit) for hit in hits]
 
     def _straight(self, i: int) -> list[Mention]:
-        """A straight by its name, or by a part of it beside the word straight."""
+        """Read a straight by its name, or by part of it next to the word straight."""
         if (end := self._match(i, self.words.lists["main_straight"])) > i and self.names.longest:
             return [Mention("straight", i, end, self.names.longest)]
         for name in sorted(self.names.straights, key=len, reverse=True):
-            if (end := self._named(i, name)) > i:
+            if (end := self._match_name(i, name)) > i:
                 return [Mention("straight", i, end, name)]
         if name := self._own_word(i):
             return [Mention("straight", i, i + 1, name)]
@@ -457,14 +463,14 @@ class Reader:
         after = i + 1 + (self._word(i + 1) in _DASH)
         behind = self._match(i, noun)
         at = behind + (self._word(behind) in ("de", "du", "des"))
-        if (end := self._match(after, noun)) > after and (name := self._like_straight(i)):
+        if (end := self._match(after, noun)) > after and (name := self._guess_straight(i)):
             return [Mention("straight", i, end, name)]
-        if behind > i and (name := self._like_straight(at)):
+        if behind > i and (name := self._guess_straight(at)):
             return [Mention("straight", i, at + 1, name)]
         return []
 
     def _own_word(self, i: int) -> str:
-        """The straight that alone has the word at a piece in its name: Machair."""
+        """Return the straight that alone has the word at a piece in its name: Machair."""
         word = self._word(i)
         if len(word) < OWN_WORD or any(word in nick.split() for nick, _ in self.nicknames):
             return ""
@@ -472,8 +478,8 @@ class Reader:
         common = self.words.lists["straight"] | self.words.lists["straight_words"]
         return named[0] if len(named) == 1 and word not in common else ""
 
-    def _like_straight(self, i: int) -> str:
-        """The straight whose own word is most like the one at a piece; empty: none is."""
+    def _guess_straight(self, i: int) -> str:
+        """Return the straight whose own word is most like the one at a piece; empty: none."""
         word = self._word(i)
         rates = {
             name: SequenceMatcher(None, word, own).ratio()
@@ -486,7 +492,7 @@ class Reader:
         return best if best and rates[best] >= RATHER_ALIKE and not common else ""
 
     def _corner(self, i: int) -> list[Mention]:
-        """Corners by number, ordinal, nickname or shape."""
+        """Read corners by number, ordinal, nickname or shape."""
         lists = self.words.lists
         shapes = [
             (end, corner.name)
@@ -495,36 +501,37 @@ class Reader:
             for corner in self.names.corners
             if corner.severity == severity
         ]
-        nicks = [(end, name) for nick, name in self.nicknames if (end := self._named(i, nick)) > i]
+        nicks = [
+            (end, name) for nick, name in self.nicknames if (end := self._match_name(i, nick)) > i
+        ]
         ordinal = self._ordinal(i, "corner")
         number = self._homophone(i)
         if nicks or len(shapes) == 1:
             end, name = (nicks or shapes)[0]
-            found = self._go_on(Numbered(self.numbers[name], i, end), "corner")
+            hits = self._go_on(Numbered(self.numbers[name], i, end), "corner")
         elif self.names.corners and (end := self._match(i, lists["strange_corner"])) > i:
-            found = [Numbered(0, i, end)]
+            hits = [Numbered(0, i, end)]
         elif ordinal:
-            found = [ordinal]
+            hits = [ordinal]
         elif number:
-            found = self._go_on(number, "corner")
+            hits = self._go_on(number, "corner")
         else:
-            found = self._alone(i, "corner", self.by_number) or self._list(i, "corner")
-        known = self.by_number or {one.number: f"C{one.number}" for one in found}
-        return [self._place("corner", known, one) for one in found]
+            hits = self._alone(i, "corner", self.by_number) or self._list(i, "corner")
+        places = self.by_number or {hit.number: f"C{hit.number}" for hit in hits}
+        return [self._place("corner", places, hit) for hit in hits]
 
-    def _of_laps(self, i: int) -> bool:
-        """Whether a number without a noun can only be that of a lap: one was named before, and no
-        corner: my best lap was the four."""
-        said = [self._word(at) for at in range(max(i - 7, 0), i)]
+    def _counts_laps(self, i: int) -> bool:
+        """Whether a bare number must be a lap's, because a lap and no corner came before: my best
+        lap was the four."""
+        before = [self._word(at) for at in range(max(i - 7, 0), i)]
         lists = self.words.lists
-        is_said = self._word(i - 2) in lists["copulas"]
+        near = self._word(i - 2) in lists["copulas"]
         if any(self._word(at) == self._word(i) for at in range(i)):  # lap 1 and lap 9: is the 9 …
-            is_said, said = True, [piece.word for piece in self.pieces[:i]]
-        return is_said and not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
+            near, before = True, [piece.word for piece in self.pieces[:i]]
+        return near and not lists["lap"].isdisjoint(before) and lists["corner"].isdisjoint(before)
 
     def _is_weighed(self, i: int) -> bool:
-        """Whether a number without a noun is set against another one, as only laps are: was 9
-        better than 8."""
+        """Whether a bare number is compared with another, as only laps are: was 9 better than 8."""
         lists, behind = self.words.lists, self._count(i)
         if behind is None or self._word(i - 1) in lists["bare"] | lists["bare_words"] | {"."}:
             return False
@@ -533,7 +540,7 @@ class Reader:
         return at >= 0 and (other := self._count(at + 1)) is not None and other[0] != behind[0]
 
     def _homophone(self, i: int) -> Numbered | None:
-        """`turn for`, where no other word makes sense of it; `C4`."""
+        """Read `turn for` if no other word makes sense there, or `C4`."""
         word, after = self._word(i + 1), self._word(i + 2)
         if self._word(i) in ("t", "c") and word.isdigit():
             near = self._touches(i) or self._word(i) == "t"
@@ -543,14 +550,14 @@ class Reader:
         ends = after in _END | {"on", "in", "at", "and", "or", "by"}
         return Numbered(number, i, i + 2) if number and noun and ends else None
 
-    def _alone(self, i: int, noun: Noun, known: Collection[int]) -> list[Numbered]:
-        """Things by their number alone, and those of its list or range: a corner behind `into`,
-        `la`, `in der`, `dans le` …; in a follow-up what it is about."""
+    def _alone(self, i: int, noun: Noun, places: Collection[int]) -> list[Numbered]:
+        """Read places by number alone, with their list or range: a corner after `into`, `la`, `in
+        der`, `dans le`; in a follow-up, what it is about."""
         before, lists, topic = self._word(i - 1), self.words.lists, self.names.topic
         out = topic is not None and any(
             self._match(at, lists["without"]) > at for at in range(max(i - 3, 0), i)
         )
-        of_laps = before in lists["articles"] and self._of_laps(i)
+        of_laps = before in lists["articles"] and self._counts_laps(i)
         of_laps |= topic is None and self._is_weighed(i)
         wanted = "corner" if topic is None else topic.left_out if out else topic.number
         wanted = "corner" if before in lists["bare"] - lists["articles"] else wanted
@@ -563,7 +570,7 @@ class Reader:
         left = any(self._match(at, lists["without"]) == i for at in range(max(i - 3, 0), i))
         leads = of_laps or (topic is not None and (before in begins or left))
         number = self._count(at) if not spelt or leads or before in lists["bare_words"] else None
-        if number is None or number[0] not in known:
+        if number is None or number[0] not in places:
             return []
         after = self._word(number[1])
         if self._match(number[1], self.words.nouns) > number[1] or after in lists["no_corner"]:
@@ -575,9 +582,9 @@ class Reader:
         return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []
 
     def _driver(self, i: int) -> list[Mention]:
-        """A driver by name; or somebody whom nobody here knows."""
+        """Read a driver by name, or a person unknown here."""
         for driver in (*self.names.drivers, self.names.asker):
-            if driver and (end := self._named(i, driver, exact=True)) > i:
+            if driver and (end := self._match_name(i, driver, exact=True)) > i:
                 return [Mention("driver", i, end, driver)]
         piece, lists = self.pieces[i], self.words.lists
         if len(self.names.drivers) == 1 and self._word(i - 1) in lists["against"]:
@@ -586,13 +593,13 @@ class Reader:
                 at += 1
             if (end := self._match(at, lists["person"])) > at > i:
                 return [Mention("driver", i, end, self.names.drivers[0])]
-        known = piece.word in lists["not_names"] | self.words.nouns or piece.word in (
+        ordinary = piece.word in lists["not_names"] | self.words.nouns or piece.word in (
             self.words.ordinals
         )
-        beside = self._word(i - 1) in lists["against"] and (
+        compared = self._word(i - 1) in lists["against"] and (
             self._word(i - 1) not in lists["as"] or self._word(i - 2).endswith(("er", "hr"))
         )
-        if known or not piece.written.istitle() or not beside:
+        if ordinary or not piece.written.istitle() or not compared:
             return []
         end = i + 1
         while end < len(self.pieces) and self.pieces[end].written.istitle():
@@ -601,7 +608,7 @@ class Reader:
 
 
 def _list_nicknames(corners: Iterable[CornerNames]) -> list[tuple[str, str]]:
-    """Nicknames of the corners without the article, and the names; the longest first."""
+    """List the corners' nicknames without articles, with their names, the longest first."""
     pairs: Iterator[tuple[str, str]] = (
         (strip_accents(nickname).removeprefix("the "), corner.name)
         for corner in corners

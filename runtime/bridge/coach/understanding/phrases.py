@@ -1,14 +1,14 @@
-"""Phrases that a speaker writes down in YAML, and the patterns that find them in a sentence.
+"""Phrases written in YAML, and the patterns that find them in a sentence.
 
-A phrase is words in their order, in lower case and without accents:
+A phrase is a sequence of words, in lower case and without accents:
 
-    smok*            a word that begins so
+    smok*            any word with this beginning
     (soft|very long) one of these
     <brake>          one of a class of words
-    <very>?          may be there
+    <very>?          optional
     ..               up to five words
-    a + b            both, in any order, up to five words between
-    ^ $              the sentence begins, ends here
+    a + b            both, in either order, up to five words apart
+    ^ $              the sentence begins or ends here
 """
 
 import re
@@ -42,33 +42,33 @@ _SIGNS: Final = {
 
 
 def strip_accents(text: str) -> str:
-    """The text in lower case, without accents."""
+    """Return the text in lower case without accents."""
     parts = unicodedata.normalize("NFD", text.casefold())
     return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences as plain words, each with a space on both sides."""
+    """Split a text into sentences of plain words, each with a space on both sides."""
     plain = CONTRACTED.sub("", strip_accents(text))
     words = (_WORD.findall(sentence) for sentence in _SENTENCE.split(plain))
     return [f" {' '.join(sentence)} " for sentence in words if sentence]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The words or phrases of a file."""
+    """Read the words or phrases of a file."""
     read: dict[str, Any] = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
     return read
 
 
 def read_classes(data: Mapping[str, str]) -> Classes:
-    """Classes of words, written as lists with commas."""
+    """Read classes of words, written as lists with commas."""
     return {
         name: tuple(entry.strip() for entry in entries.split(",")) for name, entries in data.items()
     }
 
 
 def compile_phrases(phrases: Iterable[str], classes: Classes = _NONE) -> Pattern:
-    """One pattern of all phrases, for the sentences of `split_sentences`."""
+    """Compile one pattern of all phrases, for the sentences of `split_sentences`."""
     orders = []
     for phrase in phrases:
         first, _, second = phrase.partition(" + ")
@@ -78,26 +78,27 @@ def compile_phrases(phrases: Iterable[str], classes: Classes = _NONE) -> Pattern
 
 
 class WordIndex:
-    """Names by the words that stand for them; ``smok*`` stands for every word that begins so."""
+    """Names by the words that stand for them; ``smok*`` stands for every word with that
+    beginning."""
 
     def __init__(self) -> None:
         self._whole: dict[str, set[str]] = defaultdict(set)
         self._stems: dict[str, set[str]] = defaultdict(set)
 
     def add(self, word: str, name: str) -> None:
-        """A name for a word."""
+        """Add a name for a word."""
         (self._stems if word[-1] == "*" else self._whole)[word.rstrip("*")].add(name)
 
     def find(self, word: str) -> set[str]:
-        """The names of a word."""
+        """Return the names of a word."""
         begins = (word[:end] for end in range(1, len(word) + 1))
-        return self._whole.get(word, set()).union(*(self._stems.get(each, ()) for each in begins))
+        return self._whole.get(word, set()).union(*(self._stems.get(stem, ()) for stem in begins))
 
 
 class PhraseBook:
     """Phrases by name, each compiled only when a sentence has its first word.
 
-    1,500 phrases with classes of 50 words take seconds to compile, and a question needs a few.
+    1,500 phrases with classes of 50 words take seconds to compile, and a question needs only a few.
     """
 
     def __init__(self, classes: Classes) -> None:
@@ -108,7 +109,7 @@ class PhraseBook:
         self._patterns: dict[str, Pattern] = {}
 
     def add(self, name: str, phrases: Iterable[str]) -> None:
-        """Phrases that are found under a name."""
+        """Add phrases that are found under a name."""
         for phrase in phrases:
             self._names[phrase].append(name)
             for part in phrase.split(" + "):
@@ -116,20 +117,20 @@ class PhraseBook:
                     self._begins.add(word, phrase)
 
     def find(self, sentence: str) -> set[str]:
-        """The names of which a phrase is in a sentence of `split_sentences`."""
-        found: set[str] = set()
+        """Return the names with a phrase in a sentence of `split_sentences`."""
+        names: set[str] = set()
         for phrase in set[str]().union(*map(self._begins.find, sentence.split())):
-            if found.issuperset(self._names[phrase]):
+            if names.issuperset(self._names[phrase]):
                 continue
             if phrase not in self._patterns:
                 self._patterns[phrase] = compile_phrases([phrase], self._classes)
             if self._patterns[phrase].search(sentence):
-                found.update(self._names[phrase])
-        return found
+                names.update(self._names[phrase])
+        return names
 
 
 def _first_words(tokens: list[str], classes: Classes) -> set[str]:
-    """The words that a phrase may begin with, stems with an asterisk."""
+    """Return the words that a phrase may begin with, stems with an asterisk."""
     first: set[str] = set()
     begins = [True]  # of the phrase, and of each group that is open here
     for at, sign in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Makes of a question what it asks for: the whole of understanding."""
+"""Reads what a question asks for: the whole of understanding."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -11,13 +11,13 @@ from pydantic import BaseModel
 from runtime.bridge.coach.need import (
     UNITS,
     UNRECORDED,
-    Asked,
     Beside,
     Language,
     Need,
     NeedKind,
     Quantity,
     Ranked,
+    Reading,
     Slots,
     Their,
 )
@@ -47,20 +47,20 @@ from runtime.bridge.coach.wording.words import name_terms
 from runtime.bridge.session.recording import Numbers
 
 SURE: Final = 0.7
-"""Score from which a kind is taken; measured on questions that are no examples."""
+"""The least score for a kind; measured on questions that are not examples."""
 SURE_TWICE: Final = 0.75
-"""Score that both parts of a question need, for it to be taken as two."""
+"""The least score of both parts of a question read as two."""
 SURE_OTHER: Final = 0.9
-"""Score from which a question is taken to be in another language than it looked."""
+"""The least score to read a question in another language than it seemed to be in."""
 CERTAIN: Final = 0.6
-"""Share of `FULL` from which a part or a follow-up stands by itself."""
+"""Share of `FULL` from which a part or a follow-up counts on its own."""
 FULL: Final = 1.6
 """Score that counts as certain."""
 SHORT: Final = 6
-"""Words up to which a question can be nothing but a follow-up."""
+"""The most words of a question that may be only a follow-up."""
 
 USUAL: Final[tuple[NeedKind, ...]] = ("summary", "loss_rank", "tips")
-"""Offered where nothing is likely."""
+"""Offered if nothing is likely."""
 _TALK: Final[frozenset[NeedKind]] = frozenset(
     {"greeting", "thanks", "who", "abilities", "style", "off_topic", "speed_of_coach", "mood"}
 )
@@ -71,21 +71,21 @@ Moves: TypeAlias = Mapping[NeedKind, NeedKind]
 
 
 class SlotMoves(BaseModel, frozen=True, extra="forbid"):
-    """Where the slots show all of these signs, the kinds move."""
+    """How kinds move if the slots show all of these signs."""
 
     signs: tuple[str, ...]
     moves: Moves
 
 
 class AfterMoves(BaseModel, frozen=True, extra="forbid"):
-    """After these kinds of the last question, the kinds of a follow-up move."""
+    """How kinds of a follow-up move after these kinds."""
 
     last: tuple[NeedKind, ...]
     moves: Moves
 
 
 class MoveFile(BaseModel, frozen=True, extra="forbid"):
-    """The file `moves.yaml`."""
+    """Content of `moves.yaml`."""
 
     scopes: Mapping[NeedKind, Mapping[str, NeedKind]]
     by_slots: tuple[SlotMoves, ...]
@@ -98,64 +98,64 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
 
 
 _ENDS: Final = frozenset("most least worst earliest latest spread".split())
-"""Orders that say which, not how."""
+"""Orders that ask which, not how."""
 _READ: Final = "laps bare_laps which orders spots flags".split()
 _FOLLOW: Final = "leads points_back people starts".split()
 _ASKS: Final = (
     "whether above below of_those same ranked all_of than_me every_corner adds over_laps".split()
 )
 _MEASURED: Final = "names quantities pedals".split()
-"""Tables of phrases that tell how a question differs from the last one."""
+"""Tables of phrases that say how a question differs from the last one."""
 _OF_PEDALS: Final[Mapping[str, Quantity]] = {
     "brake": "brake_point",
     "throttle": "throttle_point",
     "lift": "throttle",
 }
-"""What is measured of a pedal after what was measured of something else."""
+"""The quantity of a pedal after another quantity."""
 ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
 _SPREADS: Final[frozenset[NeedKind]] = frozenset(
     {"measure", "lap_spread", "corner_spread", "rival_spread", "sector_times", "lap_average"}
 )
-"""Kinds that can tell how much something varies."""
+"""Kinds that can describe variation."""
 _KEPT: Final = frozenset((*_PLACES, "laps", "without", "drivers", "quantity", "spot"))
-"""Slots of which a kind has to make something, or the question is none of that kind."""
+"""Slots that a kind must use; if it cannot, the question is not of that kind."""
 _ADVICE: Final[frozenset[NeedKind]] = frozenset({"tips", "drill", "target", "run_plan"})
-"""Kinds about the one thing that is worth most, after which comes the next."""
+"""Kinds about the most valuable action; the next one follows."""
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
     {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip", "rival_where"}
 )
-"""Kinds that, where a place is asked for, are not about the place of the last question."""
+"""Kinds that leave the place of the last question if they ask for a place."""
 LONGEST: Final = 1000
-"""Characters; what a question asks for stands before."""
+"""The most characters read; a question states its request before that."""
 
 
 def read_question(
     text: str,
     names: Names,
-    last: Asked | None,
+    last: Reading | None,
     *,
     intent: str = "",
     classifier: Classifier | None = None,
     vector: Numbers | None = None,
-) -> Asked:
-    """What *text* asks for, after the question *last*.
+) -> Reading:
+    """Read what *text* asks for, after the question *last*.
 
     *vector* is the embedding of `text_to_embed`; an *intent* of `FORCED` forces a kind.
     """
     language = find_language(tidy(text[:LONGEST], "en"), last.language if last else None)
-    for each in dict.fromkeys((language, *get_args(Language))):
-        if (term := find_term(text, each)) is not None:
-            slots = replace(read_slots(text[:LONGEST], each, names), concept=term)
-            return Asked(text, each, needs=(Need("explain", slots),))
+    for spoken in dict.fromkeys((language, *get_args(Language))):
+        if (term := find_term(text, spoken)) is not None:
+            slots = replace(read_slots(text[:LONGEST], spoken, names), concept=term)
+            return Reading(text, spoken, needs=(Need("explain", slots),))
     hazard = find_hazard(text, names)
     text = text[:LONGEST]
     brief = words_of(language).tables["asks"]["brief"].search(f" {fold(text)} ") is not None
     units, speeds = find_units(text), find_units(text, "_speeds")
-    asked = Asked(text, language, units, hazard, speeds=speeds, brief=brief)
+    reading = Reading(text, language, units, hazard, speeds=speeds, brief=brief)
     if hazard is not None and hazard not in GOES_ON:
-        return asked
+        return reading
     reader = _Reader(language, names, last, classifier or load_classifier())
     needs = reader.read(text, vector)
     if needs[0].score * FULL < SURE:
@@ -163,32 +163,32 @@ def read_question(
             second = _Reader(other, names, last, reader.classifier)
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
-    asked = replace(asked, language=find_spoken(text) or reader.language)
+    reading = replace(reading, language=find_spoken(text) or reader.language)
     if (forced := FORCED.get(intent)) and intent_of(needs) != intent:
         return replace(
-            asked,
+            reading,
             needs=(Need(forced, read_slots(reader.plain(text), reader.language, names)),),
         )
     if needs[0].score * FULL >= SURE:
-        return replace(asked, needs=needs)
+        return replace(reading, needs=needs)
     masked = mask_names(text, reader.language, names)
     if hazard is None and needs[0].slots.strange:
-        return replace(asked, needs=needs)
+        return replace(reading, needs=needs)
     if hazard is None and may_be_danger(text, masked, reader.language, names):
-        asked = replace(asked, hazard="unsure")
+        reading = replace(reading, hazard="unsure")
     if hazard is None and (kind := _grammar(needs[0].slots)) is not None:
-        return replace(asked, needs=(Need(move(kind, needs[0].slots), needs[0].slots),))
-    return replace(asked, suggestions=reader.suggest(text, vector))
+        return replace(reading, needs=(Need(move(kind, needs[0].slots), needs[0].slots),))
+    return replace(reading, suggestions=reader.suggest(text, vector))
 
 
-def asks_to_keep(asked: Asked) -> bool:
-    """Whether what is told is to be stored."""
-    keeps = words_of(asked.language).tables["follow"]["keeps"]
-    return keeps.search(f" {fold(asked.text)} ") is not None
+def asks_to_keep(reading: Reading) -> bool:
+    """Whether the driver asks to store the statement."""
+    keeps = words_of(reading.language).tables["follow"]["keeps"]
+    return keeps.search(f" {fold(reading.text)} ") is not None
 
 
-def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
-    """The text whose embedding helps to understand the question."""
+def text_to_embed(text: str, names: Names, last: Reading | None) -> str:
+    """Return the text whose embedding helps to understand the question."""
     language = find_language(tidy(text, "en"), last.language if last else None)
     return mask_names(tidy(text, language), language, names)
 
@@ -200,19 +200,19 @@ class _Reader:
         self,
         language: Language,
         names: Names,
-        last: Asked | None,
+        last: Reading | None,
         classifier: Classifier,
     ) -> None:
         self.language = language
         self.words = words_of(language)
         self.names = names
         self.last = last.needs[-1] if last and last.needs else None
-        self.told = last.told if last else None
+        self.place = last.place if last else None
         self.topic = _topic(self.last) if self.last else None
         self.classifier = classifier
 
     def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
-        """The one or two needs of a question."""
+        """Read the one or two needs of a question."""
         text = self.plain(text)
         whole = self._read(text, vector)
         parts = [part for part in self.words.splits.split(text) if len(part.split()) > 2]
@@ -224,17 +224,21 @@ class _Reader:
         needs += [further._read(tail, None)] if colon else []
         needs = [need for need in needs if need.kind not in _TALK]
         if len(parts) == 2 and first in needs and first.score * FULL >= SURE_TWICE:
-            after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
+            after = _Reader(
+                self.language, self.names, Reading(text, needs=(first,)), self.classifier
+            )
             second = after._read(parts[1], None)
             measures = first.kind == second.kind == "measure" and not second.slots.where
-            beside = measures and not (any(_placed(second.slots)) or second.slots.order == "total")
-            if beside or second.slots.spot in ("entry", "apex", "exit"):
+            joins = measures and not (any(_places(second.slots)) or second.slots.order == "total")
+            if joins or second.slots.spot in ("entry", "apex", "exit"):
                 second = replace(second, slots=_overlay(second.slots, first.slots, second.kind))
             names_own = (
-                len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
+                len(list(_list_filled(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
             )
-            alone = {"laps", "order"}.issuperset(_named(second.slots)) and whole.kind == "measure"
+            alone = {"laps", "order"}.issuperset(
+                _list_filled(second.slots)
+            ) and whole.kind == "measure"
             if alone and first.kind == "measure":  # its metres for each lap
                 return (whole,)
             asks = second.score * FULL >= SURE_TWICE and second.kind not in _TALK
@@ -253,21 +257,21 @@ class _Reader:
         return (best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
-        """Kinds with their scores, best first."""
+        """Rank kinds by score, best first."""
         return self.classifier.rank(self._mask(text), self.language, slots, vector)
 
     def plain(self, text: str) -> str:
-        """The text without slang and misspellings."""
-        known = self.classifier.words(self.language)
+        """Return the text without slang and misspellings."""
+        counts = self.classifier.words(self.language)
         own, straights = self.words.vocabulary, self.words.lists["straight"]
-        return spell(tidy(text, self.language), known, self.names, own, straights)
+        return spell(tidy(text, self.language), counts, self.names, own, straights)
 
     def _mask(self, text: str) -> str:
         return mask_names(text, self.language, self._about(text))
 
     def _about(self, text: str, *, ends: bool = False) -> Names:
-        """The names, with what the question goes on about where it may go on from the last one;
-        *ends*: even if it is not said to."""
+        """Return the names, with the topic of the last question if this one may follow it; *ends*:
+        even without saying so."""
         words = fold(text).split()
         leads, topic = self._follows("leads", words), self.topic
         back = self._follows("points_back", words)
@@ -277,7 +281,7 @@ class _Reader:
         return replace(self.names, topic=topic if ends else topic._replace(end=None))
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
-        """The three likeliest needs."""
+        """Suggest the three likeliest needs."""
         text = self.plain(text)
         slots = read_slots(text, self.language, self._about(text))
         ranked = self.rank(text, slots, vector)[:8]
@@ -292,23 +296,23 @@ class _Reader:
         words = fold(self._mask(text)).split()
         ranked = self.rank(text, slots, vector)
         kind, score = ranked[0]
-        if kind == "style":  # besides, it may ask for something
+        if kind == "style":  # it may ask for something else too
             other = next((r for r in ranked if r[0] not in _TALK and r[1] >= SURE), ranked[0])
             kind, score = other
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
-        place = kind == "circuit" and score >= SURE and any(_named(slots))
+        place = kind == "circuit" and score >= SURE and any(_list_filled(slots))
         if self.last is not None and not (talked or place):
             if need := self._apply_term(words, slots, self.last, score):
                 return need
             ends = read_slots(text, self.language, self._about(text, ends=True))
             if not part and (need := self._differ(words, ends, self.last)):
                 return need
-        says_something = any(_named(slots)) or set(words) - read_moves().small_words
+        says_something = any(_list_filled(slots)) or set(words) - read_moves().small_words
         if not says_something and (kind not in _TALK or not sure):
             score = 0.0
         points = self.last is None and self._follows("points_back", words)
-        if points and not sure and kind not in _TALK and not any(_named(slots)):
+        if points and not sure and kind not in _TALK and not any(_list_filled(slots)):
             score = min(score, SURE / 2) if len(words) <= SHORT else score  # at nothing
         if self.last is not None:
             kind = (_grammar(slots) if score < SURE else None) or kind
@@ -318,9 +322,9 @@ class _Reader:
         return Need(move(kind, slots), slots, min(score / FULL, 1.0))
 
     def _differ(self, words: list[str], slots: Slots, last: Need) -> Need | None:
-        """What a question asks that says no more than how it differs from the last one: another
-        place, end, lap or driver, or none; where, why, how; the next; other units."""
-        short, named = len(words) <= SHORT, set(_named(slots))
+        """Read a question that only says how it differs from the last one: another place, end, lap
+        or driver; where, why, how; the next one; other units."""
+        short, named = len(words) <= SHORT, set(_list_filled(slots))
         leads = self._follows("leads", words)
         back = short and (slots.of_those or self._follows("points_back", words))
         back = back and not (slots.whether and slots.where)  # is there anywhere
@@ -343,7 +347,7 @@ class _Reader:
         ):
             return Need(kind, replace(last.slots, drivers=slots.drivers, alone=True))
         if slots.without:
-            rest -= {word for each in self.words.lists["without"] for word in each.split()}
+            rest -= {word for phrase in self.words.lists["without"] for word in phrase.split()}
         cues = moves.cue_words.items() if rest and (leads or short) else ()
         cue = next((cue for cue, of in cues if of.issuperset(rest)), "")
         if not rest and (leads or back or len(words) <= SHORT / 2):
@@ -370,30 +374,30 @@ class _Reader:
         if slots.pedal and slots.pedal != last.slots.pedal and slots.quantity is None:
             slots = replace(slots, quantity=_OF_PEDALS[slots.pedal])
         places = back and not (slots.which or slots.where)
-        slots = _overlay(slots, self._pointed_at(last) if places else last.slots, kind)
+        slots = _overlay(slots, self._locate_last(last) if places else last.slots, kind)
         kind = move(kind, slots)
         uses = {**moves.uses, "drivers": moves.uses["drivers"] | moves.uses["alone"]}
         fits = all(kind in uses[name] for name in named.intersection(_KEPT))
         return Need(kind, slots) if fits else None
 
     def _rest(self, words: Sequence[str], kind: NeedKind | None) -> set[str]:
-        """The words that say more than how a question differs from the last one, of a *kind* where
-        it says that it goes on."""
+        """Return the words that say more than how a question differs from the last one; *kind*: of
+        a question that says it follows."""
         without = self.words.lists["without"]
-        said = remove_words(f" {' '.join(words)} ", without)
-        left, tables = said, self.words.tables
+        text = remove_words(f" {' '.join(words)} ", without)
+        rest, tables = text, self.words.tables
         names = (*_READ, *(_MEASURED if kind in read_moves().uses["quantity"] else ()))
         patterns = [pattern for name in names for pattern in tables[name].values()]
         patterns += [tables["asks"][name] for name in _ASKS]
         for pattern in (*patterns, *(tables["follow"][name] for name in _FOLLOW)):
-            for found in pattern.finditer(said):
-                start, end = found.span()
-                left = f"{left[:start]}{'_' * (end - start - 1)} {left[end:]}" if found[0] else left
+            for match in pattern.finditer(text):
+                start, end = match.span()
+                rest = f"{rest[:start]}{'_' * (end - start - 1)} {rest[end:]}" if match[0] else rest
         small = {*self.words.numbers, *self.words.ordinals, *read_moves().small_words}
-        return {word for word in left.split() if word.strip("_") and not word.isdigit()} - small
+        return {word for word in rest.split() if word.strip("_") and not word.isdigit()} - small
 
     def _lap_beside(self, words: Sequence[str], last: Need) -> Need | None:
-        """The lap before or after that of the last question."""
+        """Read the lap before or after that of the last question."""
         by = self._follows("lap_after", words) - self._follows("lap_before", words)
         lap = last.slots.laps[-1] if last.slots.laps else None
         if not by or lap is None or isinstance(lap, Their):
@@ -404,7 +408,7 @@ class _Reader:
         return Need(last.kind, replace(last.slots, laps=(Beside(lap, by),)))
 
     def _rank_after(self, words: Sequence[str], slots: Slots, last: Need) -> Need | None:
-        """The next of a ranking, or another place of it: "and the second biggest"."""
+        """Read the next of a ranking, or another place in it: "and the second biggest"."""
         after = last.slots.place + 1 if self._follows("next", words) else 0
         nth = slots.place if slots.place > 1 else after
         if not nth or slots.of_those or slots.corners or slots.sectors:
@@ -421,7 +425,7 @@ class _Reader:
     def _apply_term(
         self, words: Sequence[str], slots: Slots, last: Need, score: float
     ) -> Need | None:
-        """What a short question asks of the drive after what a term means."""
+        """Read what a short question asks of the drive after a term was defined."""
         if last.kind != "explain" or slots.concept is not None or len(words) > 2 * SHORT:
             return None
         moves = read_moves()
@@ -429,7 +433,7 @@ class _Reader:
         alone |= slots.where and len(words) <= SHORT / 2 and not self._rest(words, None)
         longest = SHORT * (1 + self._follows("leads", words)) + 1
         back = self._follows("points_back", words) and len(words) <= longest
-        says = slots.where or any(_placed(slots)) or back or alone
+        says = slots.where or any(_places(slots)) or back or alone
         if not says or (score >= SURE and not alone and (slots.quantity or not back)):
             return None
         measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
@@ -445,14 +449,14 @@ class _Reader:
     def _follow(
         self, kind: NeedKind, slots: Slots, words: list[str], last: Need, sure: bool
     ) -> tuple[NeedKind, Slots]:
-        """Kind and slots of a question that may go on from the *last* one."""
+        """Return kind and slots of a question that may follow the *last* one."""
         leads = self._follows("leads", words)
         named = last.slots.drivers and self._follows("people", words)
         back = named or slots.of_those or self._follows("points_back", words)
         back = back and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
-        placed = any(_placed(last.slots))
+        placed = any(_places(last.slots))
         if kind == "loss_rank" and placed and not (slots.where or slots.which):
             back = True  # what that costs
         lap = kind == "lap_explain" or (kind == "lap_time" and not sure)
@@ -478,25 +482,29 @@ class _Reader:
         whole = sure or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open:
             return kind, slots
-        over = _overlay(slots, self._pointed_at(last) if back else last.slots, kind)
-        if kind in _ADVICE and last.kind not in _ADVICE and not (leads or back):  # for oneself
+        over = _overlay(slots, self._locate_last(last) if back else last.slots, kind)
+        if kind in _ADVICE and last.kind not in _ADVICE and not (leads or back):  # own advice
             over = replace(over, drivers=slots.drivers, alone=slots.alone)
         return kind, over
 
-    def _pointed_at(self, last: Need) -> Slots:
-        """The slots of the last question, with the place that its answer told of where it named
-        none."""
-        if self.told is None or any(_placed(last.slots)):
+    def _locate_last(self, last: Need) -> Slots:
+        """Return the slots of the last question; if they name no place, with the place of its
+        answer."""
+        if self.place is None or any(_places(last.slots)):
             return last.slots
-        told = self.told
-        places = {"corners": told.corner, "sectors": told.sector, "straights": told.straight}
+        answered = self.place
+        places = {
+            "corners": answered.corner,
+            "sectors": answered.sector,
+            "straights": answered.straight,
+        }
         met: dict[str, Any] = {name: (place,) for name, place in places.items() if place}
         return replace(last.slots, **met)
 
 
 def _grammar(slots: Slots) -> NeedKind | None:
-    """The kind of a question that no example is like, where what it names says enough: a quantity
-    and how to look at it, a place, a lap, another day or driver, several things to do."""
+    """Return the kind of a question unlike any example, if its slots say enough: a quantity and a
+    view of it, a place, a lap, another day or driver, several things to do."""
     if slots.between:
         return "choice"
     if slots.quantity in UNRECORDED:
@@ -509,10 +517,10 @@ def _grammar(slots: Slots) -> NeedKind | None:
         return "lap_count"
     if slots.which == "sector" and (slots.order or slots.drivers):
         return "rival_where" if slots.drivers else "sector_rank"
-    how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
-    known = slots.quantity in UNITS and slots.quantity != "time"
+    how = {*_list_filled(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
+    measurable = slots.quantity in UNITS and slots.quantity != "time"
     everywhere = slots.every_corner and slots.drivers
-    if (known and how) or (slots.where and slots.order in ORDERS) or everywhere:
+    if (measurable and how) or (slots.where and slots.order in ORDERS) or everywhere:
         return "measure"
     if slots.concept == "sector" and not slots.sectors:
         of_lap: NeedKind = "sector_times" if slots.laps else "sector_rank"
@@ -531,48 +539,48 @@ def _grammar(slots: Slots) -> NeedKind | None:
 
 
 def find_term(text: str, language: Language) -> str | None:
-    """The term of the glossary, where a question is nothing but what it means."""
-    asks, asked = _part_term(text, language)
-    return _terms(language).get(asked) if asks else None
+    """Return the glossary term if a question asks only for its meaning."""
+    asks, rest = _part_term(text, language)
+    return _terms(language).get(rest) if asks else None
 
 
 @cache
 def _terms(language: Language) -> Mapping[str, str]:
-    """The terms by their names."""
+    """Return the terms by their names."""
     return {_part_term(name, language)[1]: term for term, name in name_terms(language).items()}
 
 
 def _part_term(text: str, language: Language) -> tuple[bool, str]:
-    """Whether a text asks what something means, and the words of it that do not ask."""
+    """Return whether a text asks for a meaning, and its other words."""
     lists = words_of(language).lists
     words = [piece.word for piece in split_pieces(text) if piece.word[0].isalnum()]
-    rest = [each for each in words if each not in lists["defining"] | lists["defining_too"]]
+    rest = [word for word in words if word not in lists["defining"] | lists["defining_too"]]
     return not lists["defining"].isdisjoint(words), " ".join(rest)
 
 
 @cache
 def read_moves() -> MoveFile:
-    """The moves on file."""
+    """Read the moves on file."""
     return MoveFile.model_validate(read_yaml(Path(__file__).parent / "moves.yaml"))
 
 
 def move(kind: NeedKind, slots: Slots) -> NeedKind:
-    """The kind as the slots correct it."""
-    if slots.quantity == "traffic" and slots.laps:  # of which something is known
+    """Correct the kind by the slots."""
+    if slots.quantity == "traffic" and slots.laps:  # laps show something of it
         return "corner_explain" if slots.corners else "lap_explain"
     if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE | {"run_plan"}:
         return "unrecorded"
     signs, moves = set(_signs(slots)), read_moves()
     kind = next((to for sign, to in moves.scopes.get(kind, {}).items() if sign in signs), kind)
-    for each in moves.by_slots:
-        if signs.issuperset(each.signs):
-            kind = each.moves.get(kind, kind)
+    for rule in moves.by_slots:
+        if signs.issuperset(rule.signs):
+            kind = rule.moves.get(kind, kind)
     return kind
 
 
 def _signs(slots: Slots) -> Iterator[str]:
-    """What the slots show, as `moves.yaml` names it."""
-    strange = {each.kind for each in slots.strange}
+    """List the signs of the slots, as `moves.yaml` names them."""
+    strange = {item.kind for item in slots.strange}
     place = bool(slots.corners or slots.straights or "corner" in strange)
     sector = bool(slots.sectors or "sector" in strange)
     own = [lap for lap in slots.laps if lap != "each" and not isinstance(lap, Their)]
@@ -623,7 +631,9 @@ def _signs(slots: Slots) -> Iterator[str]:
         and slots.order not in ("more", "fewer")
         and sum(lap in ("best", "slowest") for lap in slots.laps) == 1,
         "limit": slots.side is not None
-        and any(each.unit in LIMITED or (sector and each.unit == "s") for each in slots.amounts),
+        and any(
+            amount.unit in LIMITED or (sector and amount.unit == "s") for amount in slots.amounts
+        ),
         "time limit": slots.side is not None and any(a.unit == "lap_time" for a in slots.amounts),
         "channel": not unmeasured
         and (
@@ -639,57 +649,57 @@ def _signs(slots: Slots) -> Iterator[str]:
     return (sign for sign, shown in signs.items() if shown)
 
 
-def _named(slots: Slots) -> Iterator[str]:
-    """Fields of the slots that a question fills."""
+def _list_filled(slots: Slots) -> Iterator[str]:
+    """List the slots that a question fills."""
     empty, uses = Slots(), read_moves().uses
     for field in fields(Slots):
         if field.name in uses and getattr(slots, field.name) != getattr(empty, field.name):
             yield field.name
 
 
-def _placed(slots: Slots) -> Iterator[object]:
+def _places(slots: Slots) -> Iterator[object]:
     return (getattr(slots, name) for name in _PLACES)
 
 
 def _topic(last: Need) -> Topic:
-    """What a follow-up to a question is about."""
+    """Return what a follow-up to a question is about."""
     slots, kind = last.slots, last.kind
     of_laps = kind.startswith("lap_") or kind == "best_lap"
     timed = slots.quantity == "time" and slots.side is not None
     listed = of_laps or timed or "each" in slots.laps or slots.all_laps
-    ranks = kind in _RANKS and slots.where and not any(_placed(slots))
+    ranks = kind in _RANKS and slots.where and not any(_places(slots))
     end = slots.which or ("lap" if listed else "corner" if ranks else None)
     end = "sector" if kind == "sector_rank" else end
     number: Noun = "lap" if slots.laps or of_laps else "corner"
     number = "corner" if slots.corners else "sector" if slots.sectors else number
     left_out: Noun = "corner" if end == "corner" else "lap"
-    measured = slots.quantity not in (None, "time") or any(_placed(slots))
+    measured = slots.quantity not in (None, "time") or any(_places(slots))
     amount = next(iter(slots.amounts), None) if slots.side else None
     return Topic(number, left_out, end, measured, amount)
 
 
 def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
-    """The slots over those of the *last* question, of which stays what the kind uses and the
-    question says nothing else about."""
+    """Combine the slots with those of the *last* question that the kind uses and the question does
+    not replace."""
     if slots.of_those:
         at = slice(slots.place - 1, slots.place)
         slots = replace(slots, laps=last.laps[at], corners=last.corners[at], place=1)
     if slots.adds and kind == "what_if":
         slots = replace(slots, corners=tuple(dict.fromkeys((*last.corners, *slots.corners))))
     lasts = last.quantity not in (None, "time") and UNITS.get(last.quantity) == "s"
-    if lasts and slots.quantity == "time" and not any(_placed(slots)):
+    if lasts and slots.quantity == "time" and not any(_places(slots)):
         slots = replace(slots, quantity=None)  # how long: of what was measured before
     compares = kind == "lap_compare" or slots.order in ("more", "fewer")
     if compares and len(slots.laps) == 1 and last.laps[:1] not in ((), ("each",), slots.laps):
         slots = replace(slots, laps=(last.laps[0], *slots.laps))  # better than lap 8
-    gone = _replaced(slots, last, kind)
+    gone = _find_replaced(slots, last, kind)
     uses = read_moves().uses
-    beside = {"laps"} if last.drivers and kind.startswith("rival") else set[str]()
-    beside |= {"drivers"} if last.alone and kind in uses["alone"] else set()
+    extra = {"laps"} if last.drivers and kind.startswith("rival") else set[str]()
+    extra |= {"drivers"} if last.alone and kind in uses["alone"] else set()
     taken = {
         name: getattr(last, name)
-        for name in _named(last)
-        if name not in gone and (kind in uses[name] or name in beside)
+        for name in _list_filled(last)
+        if name not in gone and (kind in uses[name] or name in extra)
     }
     if "drivers" in taken:
         taken |= {"alone": last.alone}
@@ -700,9 +710,9 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     return settle_spot(replace(slots, **taken))
 
 
-def _replaced(slots: Slots, last: Slots, kind: NeedKind) -> set[str]:
-    """The slots of the last question in whose place stands what is named."""
-    named = set(_named(slots))
+def _find_replaced(slots: Slots, last: Slots, kind: NeedKind) -> set[str]:
+    """Return the slots of the last question that the new ones replace."""
+    named = set(_list_filled(slots))
     ranks = slots.where and kind in _RANKS and (kind != "measure" or slots.order is not None)
     picks = slots.order == "mean" or (slots.which == "lap" and slots.order is not None)
     picks |= "time limit" in _signs(slots)

@@ -1,4 +1,4 @@
-"""Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
+"""Slots of a question: the names in it, and the quantity, spot and order it mentions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ PLAIN: Final = (
         "other_day",
     ),
 )
-"""Slots that a phrase of the tables tells by itself."""
+"""Slots that a single phrase of the tables fills."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 ENDS: Final = ("most", "least", "worst", "earliest", "latest")
 LIMITED: Final[Mapping[Unit, Quantity]] = {
@@ -59,14 +59,14 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
     "rpm": "rpm",
     "deg": "steering",
 }
-"""What an amount is of where nothing else is named."""
+"""The quantity of an amount if no other is named."""
 _PLACES: Final = ("corner", "sector", "straight")
 _LEADS: Final = ("gains", "loses", "than_me")
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
 def read_slots(text: str, language: Language, names: Names) -> Slots:
-    """What a question names; what needs the questions before it is left out.
+    """Read the names in a question; what depends on earlier questions is left out.
 
     A count of laps is an amount without a unit.
     """
@@ -76,17 +76,19 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     theirs = _Theirs(reader, mentions, language)
     mentions = theirs.mark(mentions, plain)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
-    laps, without = _part_left_out(reader, mentions, "lap")
-    corners, besides = _part_left_out(reader, mentions, "corner")
+    laps, without = _split_excluded(reader, mentions, "lap")
+    corners, besides = _split_excluded(reader, mentions, "corner")
     place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
-    words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place, theirs)
+    words, words_without, unranked, amounts = _find_lap_words(
+        plain, language, amounts, place, theirs
+    )
     words = [lap for lap in words if lap != "odd" or not (laps or without)]  # 6, the odd one
-    topic, said = names.topic or Topic(), set(plain.split())
+    topic, tokens = names.topic or Topic(), set(plain.split())
     which = _find_which(plain, language, None if laps or corners else topic.end)
-    placed = topic.measured or not said.isdisjoint(("cornerx", "sectorx"))
-    if which in ("corner", "sector") or (which == "lap" and placed):  # its best one is no lap
-        spoken_laps = which != "lap" and not words_of(language).lists["lap"].isdisjoint(said)
+    placed = topic.measured or not tokens.isdisjoint(("cornerx", "sectorx"))
+    if which in ("corner", "sector") or (which == "lap" and placed):  # its best is not a lap
+        spoken_laps = which != "lap" and not words_of(language).lists["lap"].isdisjoint(tokens)
         words = [lap for lap in words if spoken_laps or not _is_end(lap)]
         unranked = unranked if spoken_laps else plain
     several = len(laps) > 1 and tables["asks"]["open"].search(plain) is not None
@@ -124,7 +126,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         amounts, asks["above"] = tuple(a for a in amounts if a.unit), False
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _find_bare(plain, language)):
-        quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))
+        quantity, amounts = _complete_limit(bare, quantity, topic.amount, find_units(text))
     quantity = _find_limited(quantity, amounts, sided=side is not None)
     if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
         spot = None  # into turn 1
@@ -141,14 +143,14 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         asserts |= order in ("worst", "most", "least")
     people = cast(tuple[str, ...], _values(mentions, "driver"))
     drivers = tuple(name for name in people if name != names.asker)
-    single = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
+    single = len(names.drivers) == 1 and not drivers  # the only driver a pronoun can mean
     pointed = single and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)
     if asks["as_rule"] and drivers:
         order = "mean"
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
-    before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
+    before, met, _ = plain.partition(" driverx ")  # the driver leads unless after "than"
     behind = f" {' '.join(before.split()[1:][-1:])} "
     leads = (single and flags["rival_leads"]) or (
         bool(met) and theirs.others[0] and not tables["asks"]["joined"].search(behind)
@@ -162,7 +164,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     all_laps = tuple(dict.fromkeys((*laps, *words)))
     out = (*without, *words_without)
     if alone or not drivers:  # then nobody else's laps are meant
-        all_laps, out = (tuple(map(_unmarked, each)) for each in (all_laps, out))
+        all_laps, out = (tuple(map(_drop_owner, row)) for row in (all_laps, out))
     read = Slots(
         corners=tuple(corners),
         laps=all_laps,
@@ -190,10 +192,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         place=place,
         of_those=of_those,
         varies=varies,
-        group=next((each for each in get_args(Group) if asks[each]), None),
+        group=next((group for group in get_args(Group) if asks[group]), None),
         side=side,
         over=over,
-        count=_count(plain, language),
+        count=_find_count(plain, language),
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
     return settle_spot(replace(read, **plainly))
@@ -214,16 +216,17 @@ def _remove_harmless(
 
 
 def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
-    """How it asks; of alternatives the first tells who gains: quicker than Ben, or is he quicker.
+    """Read how it asks; of alternatives the first says who gains: quicker than Ben, or is he
+    quicker.
 
-    *denied* has no words that leave something out.
+    *denied* lacks the words that exclude something.
     """
     tables = words_of(language).tables
     asks = {name: pattern.search(text) is not None for name, pattern in tables["asks"].items()}
     asks["enough"] &= tables["flags"]["negated"].search(denied) is None
     if offer := tables["asks"]["offers"].search(text):
         first = text[: offer.start() + 1]
-        leads = {each: tables["asks"][each].search(first) is not None for each in _LEADS}
+        leads = {name: tables["asks"][name].search(first) is not None for name in _LEADS}
         asks |= leads if leads["gains"] or leads["loses"] else {}
     return asks
 
@@ -231,26 +234,27 @@ def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
 def _find_order(
     text: str, language: Language, which: str | None, quantity: Quantity | None, *, apart: bool
 ) -> str | None:
-    """The end that is asked for; of both ends how far they are apart, but where each may be of
-    something else (*apart*). Pressure is no earlier or later: more of it, as he brakes earlier."""
+    """Find the requested end of the values; with both ends, how far apart they are, unless each may
+    belong to something else (*apart*). Pressure is not early or late but more or less: more, if he
+    brakes earlier."""
     orders = words_of(language).tables["orders"]
     both = orders["least"].search(text) and orders["most"].search(orders["least"].sub(" ", text))
     if both and not apart:  # the slowest and the quickest
         return "most" if which in ("corner", "straight") else "spread"
-    found = _find_first("orders", text, language)
-    if quantity == "brake_pressure" and found in ("early", "late"):
-        return _find_more(text, language) or found
-    return found
+    order = _find_first("orders", text, language)
+    if quantity == "brake_pressure" and order in ("early", "late"):
+        return _find_more(text, language) or order
+    return order
 
 
 def _find_more(text: str, language: Language) -> str | None:
-    """Whether more or less of it is spoken of."""
+    """Find whether more or less of it is mentioned."""
     orders = words_of(language).tables["orders"]
-    return next((each for each in ("more", "fewer") if orders[each].search(text)), None)
+    return next((order for order in ("more", "fewer") if orders[order].search(text)), None)
 
 
 def settle_spot(slots: Slots) -> Slots:
-    """Without a spot where the quantity has one value a corner: "braking into turn 1", coasting
+    """Drop the spot if the quantity has one value per corner: "braking into turn 1", or coasting
     before it, which counts from its approach."""
     named = slots.quantity or slots.pedal or ""
     pedal = named.startswith(("brake", "throttle", "full_point"))
@@ -265,8 +269,8 @@ def settle_spot(slots: Slots) -> Slots:
 
 
 def find_units(text: str, of: str = "") -> Units | None:
-    """The units that a question asks for, without a number: in feet, metric please; *of*
-    ``_speeds`` those of speeds alone: in mph."""
+    """Find the units a question asks for without a number: in feet, metric please; *of*
+    ``_speeds``: those of speeds alone, in mph."""
     lists = words_of("en").lists
     pieces = [piece.word for piece in split_pieces(text) if piece.word != "/"]
     bare = [
@@ -274,35 +278,36 @@ def find_units(text: str, of: str = "") -> Units | None:
         for before, word in zip(("", *pieces), pieces, strict=False)
         if word != "," and not before[:1].isdigit()
     ]
-    asked = f" {' '.join(bare)} "
+    joined = f" {' '.join(bare)} "
     places = {
-        units: [at for word in lists[units + of] if (at := asked.find(f" {word} ")) >= 0]
+        units: [at for word in lists[units + of] if (at := joined.find(f" {word} ")) >= 0]
         for units in UNITS
     }
-    found = [units for units in UNITS if places[units]]
-    return min(found, key=lambda units: min(places[units]), default=None)
+    present = [units for units in UNITS if places[units]]
+    return min(present, key=lambda units: min(places[units]), default=None)
 
 
 def find_spoken(text: str) -> Language | None:
-    """The language that a question asks for: in French, auf Deutsch."""
+    """Find the language a question asks for: in French, auf Deutsch."""
     words = f" {' '.join(piece.word for piece in split_pieces(text))} "
     lists = words_of("en").lists
-    asked = {each: lists[f"speak_{each}"] for each in get_args(Language)}
+    phrases = {language: lists[f"speak_{language}"] for language in get_args(Language)}
     return next(
-        (each for each, names in asked.items() if any(f" {n} " in words for n in names)), None
+        (language for language, names in phrases.items() if any(f" {n} " in words for n in names)),
+        None,
     )
 
 
 def mask_names(text: str, language: Language, names: Names) -> str:
-    """The text in lower case, each name replaced by the word of its class.
+    """Return the text in lower case with each name replaced by the word of its class.
 
-    The words: cornerx, lapx, timex, driverx, sectorx, straightx, amountx. A corner that is to be
-    left out goes.
+    The words: cornerx, lapx, timex, driverx, sectorx, straightx, amountx. An excluded corner is
+    removed.
     """
     reader, at, parts = Reader(text, language, names), 0, []
     for mention in reader.mentions():
         start = reader.pieces[mention.first].start
-        if start >= at:  # of `laps 3 to 7` those between have no place of their own
+        if start >= at:  # those inside `laps 3 to 7` have no place of their own
             leaves = mention.kind == "corner" and reader.leaves_out(
                 mention.first, mention.end, kind="corner"
             )
@@ -312,8 +317,8 @@ def mask_names(text: str, language: Language, names: Names) -> str:
 
 
 def _join_words(reader: Reader, mentions: Iterable[Mention], *, accents: bool = False) -> str:
-    """The words with spaces on both sides, mentions by the word of their class, without marks; of a
-    count of laps the noun stays."""
+    """Join the words with spaces on both sides, mentions as the word of their class, without marks;
+    a count of laps keeps its noun."""
     classes = {mention.first: f"{mention.kind}x" for mention in mentions}
     hidden = {
         i
@@ -329,35 +334,35 @@ def _join_words(reader: Reader, mentions: Iterable[Mention], *, accents: bool = 
 
 
 def _values(mentions: Iterable[Mention], kind: Kind) -> tuple[object, ...]:
-    """What is named of a kind, once, in order."""
+    """Return what is named of a kind, each once, in order."""
     values = (m.value for m in mentions if m.kind == kind and not isinstance(m.value, Strange))
     return tuple(dict.fromkeys(values))
 
 
-def _part_left_out(
+def _split_excluded(
     reader: Reader, mentions: Iterable[Mention], kind: Kind
 ) -> tuple[list[Any], list[Any]]:
-    """What is named of a kind, and what of it is to be left out."""
+    """Separate what is named of a kind from what is excluded."""
     kept: list[Any] = []
     out: list[Any] = []
     end, leaving = -9, False
-    for each in mentions:
-        if each.kind == kind and not isinstance(each.value, Strange):
-            leaves = reader.leaves_out(each.first, each.end, max(end, 0), kind=kind)
-            if len(kept) == 1 and each.first - end == 1:  # lap 3 minus lap 4
+    for mention in mentions:
+        if mention.kind == kind and not isinstance(mention.value, Strange):
+            leaves = reader.leaves_out(mention.first, mention.end, max(end, 0), kind=kind)
+            if len(kept) == 1 and mention.first - end == 1:  # lap 3 minus lap 4
                 leaves &= reader.pieces[end].word not in reader.words.lists["minus"]
-            leaving = leaves or (leaving and each.first - end <= 2)
-            end = each.end
-            (out if leaving else kept).append(each.value)
+            leaving = leaves or (leaving and mention.first - end <= 2)
+            end = mention.end
+            (out if leaving else kept).append(mention.value)
     return [value for value in dict.fromkeys(kept) if value not in out], list(dict.fromkeys(out))
 
 
-def _lap_words(
+def _find_lap_words(
     text: str, language: Language, amounts: tuple[Value, ...], place: int, theirs: "_Theirs"
 ) -> tuple[list[Lap], list[Lap], str, tuple[Value, ...]]:
-    """Laps that are named by a word, those to be left out, the text without such words, and the
-    amounts that count no such laps."""
-    found: list[tuple[int, Lap]] = []
+    """Return laps named by a word, the excluded ones, the text without such words, and the amounts
+    that do not count such laps."""
+    hits: list[tuple[int, Lap]] = []
     words = words_of(language)
     rest = text
     ends = [words.tables["bare_laps"][key] for key in ("best", "slowest")]
@@ -365,13 +370,13 @@ def _lap_words(
     links = joins.union(*(words.lists[n] for n in ("range", "articles", "mine", "suffixes")))
     several = sum(len(pattern.findall(text)) for pattern in ends) > 1 or " driverx " in text
 
-    def place_in(said: Iterable[str]) -> int:
-        """The ordinal that stands beside the word; of the only one wherever it stands."""
-        own = next((n for word in said if (n := words.ordinals.get(word, 0)) > 1), 1)
+    def place_in(nearby: Iterable[str]) -> int:
+        """Return the ordinal next to the word; a single word takes any ordinal."""
+        own = next((n for word in nearby if (n := words.ordinals.get(word, 0)) > 1), 1)
         return own if several else max(own, place)
 
     def others_before(start: int, own: int) -> list[int]:
-        """Further places that are named before one: 2 of "my second and my third best"."""
+        """Return further places named before it: 2 of "my second and my third best"."""
         behind, places = "", list[int]()
         for word in reversed(rest[:start].split()):
             number = int(word) if word.isdigit() and behind in words.lists["suffixes"] else 0
@@ -385,20 +390,20 @@ def _lap_words(
         for match in pattern.finditer(rest):
             word = cast("LapWord", key)
             if word == "best" or word == "slowest":
-                said = [*rest[: match.start()].split()[-1:], *match[0].split()]
-                own = place_in(said)
-                of_word, amounts = _places(said, own, language, amounts)
+                nearby = [*rest[: match.start()].split()[-1:], *match[0].split()]
+                own = place_in(nearby)
+                of_word, amounts = _places(nearby, own, language, amounts)
                 places = (*others_before(match.start(), own), *of_word)
                 laps = [theirs.of(_nth(word, at), text, *match.span()) for at in places]
-                found += [(match.start(), lap) for lap in laps]
+                hits += [(match.start(), lap) for lap in laps]
             else:
-                found.append((match.start(), word))
+                hits.append((match.start(), word))
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
     kinds = {"cornerx", "sectorx", "straightx"}.union(*(words.lists[n] for n in _PLACES))
-    bare = not found and several and kinds.isdisjoint(text.split())  # my best and my second best
-    if found or bare or " lapx " in text or " driverx " in text:  # the quickest and the slowest lap
+    bare = not hits and several and kinds.isdisjoint(text.split())  # my best and my second best
+    if hits or bare or " lapx " in text or " driverx " in text:  # the quickest and the slowest lap
         nouns = words.lists["lap"] | words.lists["asks"] | words.lists["of_whom"] | {""}
         for key, pattern in words.tables["bare_laps"].items():
             for match in pattern.finditer(rest):
@@ -408,53 +413,53 @@ def _lap_words(
                 at = place_in([*before, *match[0].split()]) if several else 1
                 lap = theirs.of(_nth(word, at), text, *match.span())
                 joined = (joined or isinstance(lap, Their)) and behind in nouns
-                if (joined or behind in joins) and lap not in {lap for _, lap in found}:
-                    found.append((match.start(), lap))
-    if bare and " driverx " not in text and not any(isinstance(lap, Ranked) for _, lap in found):
-        found = []
+                if (joined or behind in joins) and lap not in {lap for _, lap in hits}:
+                    hits.append((match.start(), lap))
+    if bare and " driverx " not in text and not any(isinstance(lap, Ranked) for _, lap in hits):
+        hits = []
     kept: list[Lap] = []
     out: list[Lap] = []
     leaves = False
-    for at, one in sorted(found, key=lambda each: each[0]):
+    for at, lap in sorted(hits, key=lambda hit: hit[0]):
         before = text[:at].split()
         near = f" {' '.join(before[-4:])} "
         goes_on = leaves and not joins.isdisjoint(before[-2:])  # without the best and the worst
         leaves = goes_on or remove_words(near, words.lists["without"]) != near
-        (out if leaves else kept).append(one)
+        (out if leaves else kept).append(lap)
     return kept, out, rest, amounts
 
 
-def _unmarked(lap: Lap) -> Lap:
+def _drop_owner(lap: Lap) -> Lap:
     return lap.lap if isinstance(lap, Their) else lap
 
 
 class _Theirs:
-    """Tells which laps are those of the other driver who is named."""
+    """Tells which laps are the named other driver's."""
 
     def __init__(self, reader: Reader, mentions: Iterable[Mention], language: Language) -> None:
         lists = words_of(language).lists
         self.mine, self.theirs, self.of_whom = lists["mine"], lists["theirs"], lists["of_whom"]
         self.ordinals = words_of(language).ordinals
-        drivers = [each for each in mentions if each.kind == "driver"]
-        self.others = [each.value != reader.names.asker for each in drivers]
-        ends = [reader.pieces[each.end - 1].written.casefold() for each in drivers]
+        drivers = [mention for mention in mentions if mention.kind == "driver"]
+        self.others = [mention.value != reader.names.asker for mention in drivers]
+        ends = [reader.pieces[mention.end - 1].written.casefold() for mention in drivers]
         self.own = [end.endswith("s") for end in ends]
-        """Whether a driver's name stands in the genitive, by their order."""
+        """Whether each driver's name stands in the genitive, in order."""
 
     def mark(self, mentions: Sequence[Mention], plain: str) -> list[Mention]:
-        """The same with the laps by number that are the other driver's marked so."""
+        """Mark the numbered laps that are the other driver's."""
         places = iter(re.finditer("(?<= )lapx ", plain))
-        firsts = dict.fromkeys(each.first for each in mentions if each.kind == "lap")
+        firsts = dict.fromkeys(mention.first for mention in mentions if mention.kind == "lap")
         spots = {first: place.span() for first, place in zip(firsts, places, strict=False)}
         return [
-            each._replace(value=self.of(each.value, plain, *spots[each.first]))
-            if each.first in spots and isinstance(each.value, int)
-            else each
-            for each in mentions
+            mention._replace(value=self.of(mention.value, plain, *spots[mention.first]))
+            if mention.first in spots and isinstance(mention.value, int)
+            else mention
+            for mention in mentions
         ]
 
     def of(self, lap: Any, text: str, start: int, end: int) -> Any:
-        """The lap that stands from *start* to *end*, marked where it is theirs."""
+        """Return the lap at *start* to *end*, marked if it is the other driver's."""
         before, behind = text[:start].split(), text[end:].split()[:2]
         near = [*before[-2:], *text[start:end].split()]
         owners = [word for word in near if word in self.mine | self.theirs]
@@ -469,48 +474,49 @@ class _Theirs:
 
 
 def _find_bare(text: str, language: Language) -> float | None:
-    """A limit without a unit, from 20 on; it is in that of the quantity, of none a speed."""
+    """Find a limit without a unit, from 20 up; its unit is the quantity's, else that of speed."""
     spelt = words_of(language).numbers
     numbers = (int(word) if word.isdigit() else spelt.get(word, 0.0) for word in text.split())
     return next((float(number) for number in numbers if 20 <= number < 1000), None)
 
 
 def _is_end(lap: Lap) -> bool:
-    """Whether a lap is named by its place from one end of the lap times."""
+    """Whether a lap is named by its place in the ranking of times."""
     return lap in ("best", "slowest") or isinstance(lap, Ranked)
 
 
-def _limit(
-    bare: float, quantity: Quantity | None, beside: Value | None, units: Units | None
+def _complete_limit(
+    bare: float, quantity: Quantity | None, previous: Value | None, units: Units | None
 ) -> tuple[Quantity | None, tuple[Value, ...]]:
-    """What a limit without a unit is of, and the limit; *beside* stands the one before it."""
-    if quantity is None and beside is not None:
-        minutes = beside.number // 60 * 60 if beside.unit == "lap_time" else 0
-        return None, (Value(minutes + bare, beside.unit),)
+    """Return the quantity and value of a limit without a unit; *previous* is the limit before
+    it."""
+    if quantity is None and previous is not None:
+        minutes = previous.number // 60 * 60 if previous.unit == "lap_time" else 0
+        return None, (Value(minutes + bare, previous.unit),)
     if quantity is None or quantity == "speed":
         factor, unit = FACTORS["mph" if units == "imperial" else "km/h"]
         return "speed", (Value(bare * factor, unit),)
-    known = quantity in NEED_UNITS and quantity != "time"
-    return quantity, (Value(bare, NEED_UNITS[quantity]),) if known else ()
+    measured = quantity in NEED_UNITS and quantity != "time"
+    return quantity, (Value(bare, NEED_UNITS[quantity]),) if measured else ()
 
 
 def _find_limited(
     quantity: Quantity | None, amounts: tuple[Value, ...], *, sided: bool
 ) -> Quantity | None:
-    """The quantity; what the amounts are of where none is named, or none of their units is to be on
-    one side of them: more than 60 bar of brake."""
-    units = {each.unit for each in amounts}
+    """Return the quantity; that of the amounts if none is named, or if none of their units fits a
+    one-sided limit: more than 60 bar of brake."""
+    units = {amount.unit for amount in amounts}
     named = "time" if sided and "lap_time" in units and quantity is None else quantity
-    limited = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
+    limited = next((LIMITED[amount.unit] for amount in amounts if amount.unit in LIMITED), None)
     unlike = sided and named is not None and NEED_UNITS.get(named) not in {None, *units}
     return limited or named if named is None or unlike else named
 
 
 def _find_which(text: str, language: Language, end: Any) -> Any:
-    """Of what it asks which one; where it names an end of nothing, *end*."""
-    words, said = words_of(language), set(text.split())
-    ends = any(words.tables["orders"][each].search(text) for each in ENDS)
-    alone = ends and said.isdisjoint(words.nouns | {"sectorx", "straightx"})
+    """Find the kind that "which" asks about; *end* if it names a bare end."""
+    words, tokens = words_of(language), set(text.split())
+    ends = any(words.tables["orders"][order].search(text) for order in ENDS)
+    alone = ends and tokens.isdisjoint(words.nouns | {"sectorx", "straightx"})
     return _find_first("which", text, language) or (end if alone else None)
 
 
@@ -524,8 +530,8 @@ def _nth(lap: LapWord, place: int) -> Lap:
 def _places(
     near: list[str], place: int, language: Language, amounts: tuple[Value, ...]
 ) -> tuple[range, tuple[Value, ...]]:
-    """Which laps from one end are named: of "three best laps" the first three, else the one at the
-    *place*; and the amounts that are not such a count."""
+    """Return the named places from one end, the first three of "three best laps", else the one at
+    *place*; and the amounts that are not that count."""
     if place > 1:
         return range(place, place + 1), amounts
     if "amountx" in near and (count := next((a for a in amounts if not a.unit), None)):
@@ -536,7 +542,7 @@ def _places(
 
 
 def _ranks(laps: Collection[Lap], text: str, language: Language) -> bool:
-    """Whether it asks if a lap is the best or the worst one: nothing joins the two."""
+    """Whether it asks if a lap is the best or worst one: two laps that nothing joins."""
     lists, tables = words_of(language).lists, words_of(language).tables
     joined = not lists["list"].isdisjoint(text.split())
     asks = tables["asks"]["open"].search(text) is not None
@@ -545,16 +551,16 @@ def _ranks(laps: Collection[Lap], text: str, language: Language) -> bool:
 
 
 def remove_words(text: str, listed: Collection[str]) -> str:
-    """The text, with spaces on both sides, without the words that are listed."""
+    """Remove the listed words from a text with spaces on both sides."""
     return re.sub(rf"(?<= )(?:{'|'.join(map(re.escape, listed))}) ", "", text)
 
 
-def _count(text: str, language: Language) -> int:
-    """How many tips, corners, mistakes are asked for; 0: it does not say."""
-    words, said = words_of(language), text.split()
-    for at, noun in enumerate(said):
+def _find_count(text: str, language: Language) -> int:
+    """Return how many tips, corners or mistakes are asked for; 0: not stated."""
+    words, tokens = words_of(language), text.split()
+    for at, noun in enumerate(tokens):
         if noun in words.lists["countable"]:
-            for word in said[max(at - 2, 0) : at]:
+            for word in tokens[max(at - 2, 0) : at]:
                 number = int(word) if word.isdigit() else words.numbers.get(word, 0.0)
                 if 1 < number < 10:
                     return int(number)
@@ -562,8 +568,8 @@ def _count(text: str, language: Language) -> int:
 
 
 def _find_place(text: str, language: Language) -> tuple[int, bool]:
-    """The place from an end that is named: 2 of "the second best sector"; or of what was told
-    before: "the second of those"."""
+    """Find a named place from an end, 2 of "the second best sector", or in an earlier list: "the
+    second of those"."""
     words, tables = text.split(), words_of(language)
     for at, word in enumerate(words):
         number = tables.ordinals.get(word, 0)
@@ -581,30 +587,30 @@ def _find_place(text: str, language: Language) -> tuple[int, bool]:
 def _find_measured(
     text: str, language: Language
 ) -> tuple[Quantity | None, Spot | None, tuple[tuple[Quantity | None, Spot | None], ...]]:
-    """The quantity and the spot that are named, and further ones."""
+    """Find the named quantity and spot, and further ones."""
     sides = words_of(language).tables["asks"]["all_of"].split(text)
     if len(sides) == 2:
-        found = [_find_quantity(f" {side.strip()} ", language) for side in sides]
-        if all(found) and found[0] != found[1]:
+        quantities = [_find_quantity(f" {side.strip()} ", language) for side in sides]
+        if all(quantities) and quantities[0] != quantities[1]:
             spots = [next(iter(_find_spots(side, language)), None) for side in sides]
-            return found[0], spots[0], ((found[1], spots[1]),)
+            return quantities[0], spots[0], ((quantities[1], spots[1]),)
     spot, *more = _find_spots(text, language) or (None,)
-    return _find_quantity(text, language), spot, tuple((None, each) for each in more)
+    return _find_quantity(text, language), spot, tuple((None, extra) for extra in more)
 
 
 def _find_quantity(text: str, language: Language) -> Quantity | None:
-    """What is measured: the words that name it count before those that only point to it."""
-    found = _find_first("names", text, language) or _find_first("quantities", text, language)
-    return cast("Quantity | None", found)
+    """Find what is measured; words that name it count before words that only suggest it."""
+    name = _find_first("names", text, language) or _find_first("quantities", text, language)
+    return cast("Quantity | None", name)
 
 
 def _find_first(name: str, text: str, language: Language) -> str | None:
-    """The first key of a table that fits; where none does, of the English one."""
+    """Return the first key of a table that matches, else of the English one."""
     table = words_of(language).tables[name]
-    found = next((key for key, pattern in table.items() if pattern.search(text)), None)
-    if found is None and language != "en":
+    match = next((key for key, pattern in table.items() if pattern.search(text)), None)
+    if match is None and language != "en":
         return _find_first(name, text, "en")
-    return found
+    return match
 
 
 def find_concepts(text: str, language: Language) -> list[str]:
@@ -620,11 +626,11 @@ def find_concepts(text: str, language: Language) -> list[str]:
 
 
 def _find_spots(text: str, language: Language) -> list[Spot]:
-    """The spots in the order in which they are named; from one to another they are one."""
+    """Find the spots in the order named; from one to another counts as one spot."""
     tables = words_of(language).tables
-    found = {key: match.start() for key, p in tables["spots"].items() if (match := p.search(text))}
-    spots = cast("list[Spot]", sorted(found, key=lambda key: found[key]))
-    inner = [spot for spot in get_args(Spot)[:3] if spot in found]
+    starts = {key: match.start() for key, p in tables["spots"].items() if (match := p.search(text))}
+    spots = cast("list[Spot]", sorted(starts, key=lambda key: starts[key]))
+    inner = [spot for spot in get_args(Spot)[:3] if spot in starts]
     if len(inner) == 2 and tables["asks"]["from_to"].search(text):
         return [cast("Spot", f"{inner[0]}_{inner[-1]}")]
     several = len(inner) == len(spots) > 1 and tables["asks"]["all_of"].search(text)

@@ -1,4 +1,4 @@
-"""Puts a question into plainer words before it is understood: slang, fillers, misspellings."""
+"""Rewrites a question in plainer words before it is understood: slang, fillers, misspellings."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from runtime.bridge.coach.understanding.mentions import FOLDER, Names
 from runtime.bridge.coach.understanding.phrases import read_yaml, strip_accents
 
 SHORTEST: Final = 5
-"""Letters from which a word that nobody knows is taken for a misspelt one."""
+"""The least letters of an unknown word that counts as misspelt."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _SHORT_LAP: Final = re.compile(r"\bl(?=\d{1,2}\b)", re.IGNORECASE)
 _APOSTROPHE: Final = re.compile("['\u2019`\u00b4]")
@@ -21,14 +21,15 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, apostrophes and punctuation, for people who leave them out."""
+    """Return lower case without accents, apostrophes and punctuation, which some people leave
+    out."""
     text = _APOSTROPHE.sub("", text.casefold())
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return _OTHER.sub(" ", plain).strip()
 
 
 def tidy(text: str, language: Language) -> str:
-    """The text without fillers, slang replaced by the words of the trade; `L3` is lap 3."""
+    """Remove fillers and replace slang by terms of the trade; `L3` is lap 3."""
     plain = _SHORT_LAP.sub("lap ", text)
     for pattern, word in _replacements(language):
         plain = pattern.sub(word, plain)
@@ -37,13 +38,13 @@ def tidy(text: str, language: Language) -> str:
 
 def spell(
     text: str,
-    known: "Counter[str]",
+    vocabulary: "Counter[str]",
     names: Names,
     kept: Iterable[str] = (),
     nouns: Collection[str] = (),
 ) -> str:
-    """The text with words that nobody knows replaced by a *known* one, a slip of a key away; not
-    the words of names, those that are *kept*, and what stands before one of *nouns*."""
+    """Replace unknown words by those of *vocabulary* that are one slip away; keep the words of
+    names, those of *kept*, and words before *nouns*."""
     own = {
         word
         for corner in names.corners
@@ -56,17 +57,17 @@ def spell(
         behind = _WORD.search(text, match.end())
         if behind and strip_accents(behind[0]) in nouns:  # a name: the macker straight
             return match[0]
-        if len(word) < SHORTEST or "'" in word or word in known or word in own:
+        if len(word) < SHORTEST or "'" in word or word in vocabulary or word in own:
             return match[0]
-        near = [other for other in slips(word) if known[other] > 1 and len(other) >= SHORTEST]
-        return max(near, key=lambda other: known[other], default=match[0])
+        near = [other for other in slips(word) if vocabulary[other] > 1 and len(other) >= SHORTEST]
+        return max(near, key=lambda other: vocabulary[other], default=match[0])
 
     return _WORD.sub(correct, text)
 
 
 @cache
 def _replacements(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Patterns, and what stands in their place."""
+    """Return patterns and their replacements."""
     table = read_yaml(FOLDER / f"{language}.yaml").get("plain", {})
     return tuple(
         (
@@ -80,7 +81,7 @@ def _replacements(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]
 
 
 def slips(word: str) -> Iterable[str]:
-    """Words that one slip makes of a word: a letter left out, doubled, changed or swapped."""
+    """Yield words one slip away: a letter left out, doubled, changed or swapped."""
     halves = [(word[:i], word[i:]) for i in range(len(word) + 1)]
     yield from (a + b[1:] for a, b in halves if b)
     yield from (a + b[1] + b[0] + b[2:] for a, b in halves if len(b) > 1)

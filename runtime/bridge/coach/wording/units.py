@@ -1,4 +1,4 @@
-"""Writes a measured value in the units and the notation of a reader, or for a voice."""
+"""Writes a measured value in a reader's units and notation, or for a voice."""
 
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ THIN: Final = "\u00a0"
 
 
 class _Shown(NamedTuple):
-    """How a unit is shown: its name, how much of it one is worth, and digits after the point."""
+    """How a unit is shown: name, factor, and digits after the point."""
 
     name: str
     factor: float
@@ -21,7 +21,7 @@ class _Shown(NamedTuple):
     spoken: str
     """Key of its spoken form, the message ``spoken-…``."""
     zero: float = 0.0
-    """Where its scale begins: 0 °C are 32 °F."""
+    """Zero of its scale: 0 °C are 32 °F."""
 
 
 _METRIC: Final[dict[Unit, _Shown]] = {
@@ -55,24 +55,24 @@ _IMPERIAL: Final[dict[Unit, _Shown]] = {
 
 
 class Quantity(FluentType):
-    """A value that a message places: it writes itself in the language of the message."""
+    """A value placed in a message, which writes itself in the message's language."""
 
     def __init__(self, value: Value, units: Units) -> None:
         self.value = value
         self.units = units
 
     def format(self, locale: babel.Locale) -> str:
-        """The number with its unit."""
+        """Write the number with its unit."""
         return write_value(self.value, self.units, locale)
 
 
 def show_as(unit: Unit, units: Units) -> _Shown:
-    """How a unit is shown to somebody who reads these *units*."""
+    """Return how a unit is shown in the system *units*."""
     return (_IMPERIAL if units == "imperial" else _METRIC)[unit]
 
 
 def write_value(value: Value, units: Units, locale: babel.Locale) -> str:
-    """The number with its unit, as it is read: 87.3 km/h, 1:52.203, 17:18 min, +0.35 s."""
+    """Write the number with its unit as it is read: 87.3 km/h, 1:52.203, 17:18 min, +0.35 s."""
     sign = ("+" if value.number > 0 else "") if value.signed else ""
     if value.unit == "lap_time":
         return sign + _write_lap_time(value.number, locale)
@@ -89,17 +89,17 @@ def write_value(value: Value, units: Units, locale: babel.Locale) -> str:
 
 
 def write_number(number: float, digits: int, locale: babel.Locale) -> str:
-    """A number with so many digits after the point; a negative zero is a zero."""
+    """Write a number with that many digits after the point; a negative zero is zero."""
     rounded = round(number, digits) + 0.0
     pattern = "0." + "0" * digits if digits else "0"
     return babel.numbers.format_decimal(rounded, pattern, locale=locale)
 
 
-def spoken_value(
+def say_value(
     value: Value, units: Units, locale: babel.Locale
 ) -> tuple[str, dict[str, float | str]]:
-    """The message that says a value aloud, and its arguments: ``number`` as it is said, ``count``
-    for the plural; of a lap time ``minutes`` and ``seconds``."""
+    """Return the message that says a value aloud, and its arguments: ``number`` as it is said,
+    ``count`` for the plural; for a lap time ``minutes`` and ``seconds``."""
     if value.unit == "lap_time":
         tenths = round(value.number * 10)
         minutes, rest = divmod(tenths, 600)
@@ -111,19 +111,19 @@ def spoken_value(
     shown = show_as(value.unit, units)
     number = value.number * shown.factor + shown.zero
     digits = {2: 1 if abs(number) >= 1 else 2, 1: 0}.get(shown.digits, shown.digits)
-    said = write_number(number, digits, locale)
-    return f"spoken-{shown.spoken}", {"number": said, "count": round(number, digits)}
+    text = write_number(number, digits, locale)
+    return f"spoken-{shown.spoken}", {"number": text, "count": round(number, digits)}
 
 
 def _digits_of(number: float, digits: int, *, finer: bool = False) -> int:
-    """More digits for what is small, so that it does not become a zero."""
+    """Return more digits for a small number, so that it is not shown as zero."""
     if finer and 0 < abs(number) < 10.0**-digits * 5:
         return digits + 1
     return digits if digits or float(number).is_integer() or abs(number) >= 10 else 1
 
 
 def _write_lap_time(seconds: float, locale: babel.Locale) -> str:
-    """As 1:52.203."""
+    """Write as 1:52.203."""
     thousandths = round(abs(seconds) * 1000)
     minutes, rest = divmod(thousandths, 60_000)
     point = babel.numbers.get_decimal_symbol(locale)

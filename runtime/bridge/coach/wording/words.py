@@ -14,7 +14,7 @@ from fluent.syntax.ast import Message, Resource, TextElement
 
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
 from runtime.bridge.coach.need import Language, Units
-from runtime.bridge.coach.wording.units import Quantity, spoken_value
+from runtime.bridge.coach.wording.units import Quantity, say_value
 
 MESSAGES: Final = Path(__file__).parent / "messages"
 _LOCALES: Final = {"en": "en_GB"}
@@ -23,11 +23,11 @@ _SECTOR: Final = re.compile(r"Sector (\d{1,2})\Z")
 
 
 class UnknownMessage(LookupError):
-    """No message file has it, or the fact lacks a value that it places."""
+    """No message file has it, or the fact lacks a value it needs."""
 
 
 class Words:
-    """Words and sentences in one language and one system of units, or another of *speeds*."""
+    """Words and sentences in one language and unit system; *speeds* may use another."""
 
     def __init__(
         self, language: Language = "en", units: Units = "metric", speeds: Units | None = None
@@ -38,39 +38,39 @@ class Words:
         self._locale = babel.Locale.parse(_LOCALES.get(language, language))
 
     def sentence(self, fact: Fact) -> str:
-        """What a fact says, as it is read: the message of its kind. Raises `UnknownMessage`."""
+        """Write a fact's sentence, the message of its kind. Raises `UnknownMessage`."""
         return _begin(self._verdict(fact) + self.text(fact.kind, fact.values))
 
     def say(self, fact: Fact) -> str:
-        """The same for a voice: numbers and units in words. Raises `UnknownMessage`."""
-        said = self._verdict(fact) + self.text(fact.kind, fact.values, spoken=True)
-        return _begin(said.replace("±", f"{self.text('spoken-plus-minus')} "))
+        """Write the same for a voice: numbers and units in words. Raises `UnknownMessage`."""
+        text = self._verdict(fact) + self.text(fact.kind, fact.values, spoken=True)
+        return _begin(text.replace("±", f"{self.text('spoken-plus-minus')} "))
 
     def _verdict(self, fact: Fact) -> str:
         return self.text(f"verdict-{fact.verdict}") if fact.verdict else ""
 
     def text(self, message: str, values: Mapping[str, Cell] = {}, *, spoken: bool = False) -> str:
-        """A message with *values* in their places. Raises `UnknownMessage`."""
+        """Fill a message with *values*. Raises `UnknownMessage`."""
         return self._format(message, {n: self._cell(v, spoken=spoken) for n, v in values.items()})
 
     def term(self, term: Term) -> str:
-        """A word of the language. Raises `UnknownMessage`."""
+        """Return a word of the language. Raises `UnknownMessage`."""
         return self._format(f"{term.kind}-{term.key}", {})
 
     def write(self, cell: Cell) -> str:
-        """A value as it stands in a sentence."""
+        """Write a value as in a sentence."""
         return str(self._plain(cell, spoken=False))
 
     def has(self, message: str) -> bool:
-        """Whether there is such a message."""
+        """Whether the message exists."""
         return self._bundle.has_message(message)
 
     def join(self, words: Iterable[str], *, style: Literal["standard", "or"] = "standard") -> str:
-        """A list in a sentence: a, b and c; *style* ``or``: a, b or c."""
+        """Join a list for a sentence: a, b and c; *style* ``or``: a, b or c."""
         return format_list(list(words), style=style, locale=self._locale)
 
     def corner(self, name: str) -> str:
-        """A place as the language calls it: Turn 4, Kurve 4, Sektor 2; a proper name stays."""
+        """Name a place in the language: Turn 4, Kurve 4, Sektor 2; a proper name stays."""
         if sector := _SECTOR.match(name):
             return self._format("sector-numbered", {"number": sector[1]})
         numbered = _NUMBERED.match(name)
@@ -79,7 +79,7 @@ class Words:
     def _cell(self, cell: Cell, *, spoken: bool) -> str | int | FluentType:
         match cell:
             case Value() if spoken:
-                return self._format(*spoken_value(cell, self._of(cell), self._locale))
+                return self._format(*say_value(cell, self._of(cell), self._locale))
             case Value():
                 return Quantity(cell, self._of(cell))
             case Term():
@@ -87,7 +87,7 @@ class Words:
             case Corner():
                 return self.corner(cell.name)
             case Placed():
-                place, value = (self._plain(each, spoken=spoken) for each in cell)
+                place, value = (self._plain(part, spoken=spoken) for part in cell)
                 return f"{place}, {value}" if spoken else f"{place} ({value})"
             case str() | int():
                 return cell
@@ -115,13 +115,13 @@ class Words:
 
 
 def _begin(text: str) -> str:
-    """A sentence with a capital letter first."""
+    """Capitalise the first letter of a sentence."""
     return text[:1].upper() + text[1:]
 
 
 @cache
 def words_of(language: Language, units: Units, speeds: Units | None = None) -> Words:
-    """The words of a language, read once."""
+    """Return the words of a language, read once."""
     return Words(language, units, speeds)
 
 
@@ -138,7 +138,7 @@ def _bundle(language: Language) -> FluentBundle:
 
 @cache
 def name_terms(language: Language) -> Mapping[str, str]:
-    """The terms of the glossary with their names: what its messages have before the colon."""
+    """Return the glossary terms with their names: the text before the colon of their messages."""
     begin = "glossary-"
     entries = [entry for resource in _resources(language) for entry in resource.body]
     names = {entry.id.name: entry.value for entry in entries if isinstance(entry, Message)}
@@ -158,10 +158,10 @@ def _resources(language: Language) -> tuple[Resource, ...]:
 
 
 def _place(language: Language, form: str, places: str) -> str:
-    """Corners in a sentence, with an article and what stands before: the, at the, of the.
+    """Place corners in a sentence, with an article and a preposition: the, at the, of the.
 
-    The messages ``corner-the``, ``corner-at``, ``corner-of`` have the form of a corner with a
-    number, ``place-at`` and ``place-of`` that of a name.
+    The messages ``corner-the``, ``corner-at``, ``corner-of`` have the form of a numbered corner,
+    ``place-at`` and ``place-of`` that of a name.
     """
     words = words_of(language, "metric")
     bare = words.text("corner-numbered", {"number": r"(\d{1,3}[A-Za-z]?)\b"})
