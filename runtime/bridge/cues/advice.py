@@ -1,4 +1,4 @@
-"""What the coach would like to say about a moment, and when it may be said."""
+"""What the coach wants to say about a moment, and when it may be said."""
 
 import math
 from typing import Final, NamedTuple
@@ -10,13 +10,13 @@ from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
 from runtime.bridge.session.units import KMH
 
 COOLDOWN_S: Final = 3.0
-"""Between two messages that are not about safety."""
+"""Least time between two messages that are not about safety."""
 STALE_S: Final = 5.0
-"""A message that was held for longer is worth nothing."""
+"""A message held for longer is dropped."""
 
 WINDOW_M: Final = 250.0
 WINDOW_S: Final = 6.0
-"""At speed 250 m are too short for a sentence: advice begins this long before the brake point.
+"""Advice begins this long before the brake point: at speed 250 m are too short for a sentence.
 
 A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
 """
@@ -24,34 +24,34 @@ STRAIGHT_G: Final = 0.3
 
 
 class Message(NamedTuple):
-    """Something that somebody wants said."""
+    """A message that may be said."""
 
     priority: int
     corner: str | None
-    """What it is about; None: no corner."""
+    """The corner it is about, if any."""
     body: Occasion | None
 
 
 class Arbiter:
-    """One voice of one session, for what is posted and for what is heard live; *now* is in seconds
-    of a clock that never steps back."""
+    """The voice of one session, for posted bursts and live frames; *now* is in seconds of a
+    monotonic clock."""
 
     def __init__(self) -> None:
         self._spoke = -math.inf
         self.held: Message | None = None
-        """What waits for its moment."""
+        """The message that waits for its moment."""
         self._since = -math.inf
 
     def is_quiet(self, now: float, cooldown_s: float = COOLDOWN_S) -> bool:
-        """Whether nothing was said for so long."""
+        """Whether nothing was said for that long."""
         return now - self._spoke >= cooldown_s
 
     def submit(self, message: Message | None, now: float, *, on_straight: bool) -> Message | None:
-        """What may be said now: *message*, or one that was held, or nothing.
+        """Return what may be said now: *message*, a held one, or nothing.
 
         Priority 3 is said at once. A warning (2) waits for a straight, and everything but safety
-        for the end of the cooldown; what is refused is held, in one slot, for `STALE_S`. A
-        submission of None asks whether what is held may be said.
+        for the end of the cooldown; a refused message is held, in one slot, for `STALE_S`.
+        Submitting None asks for the held message.
         """
         if now - self._since > STALE_S:
             self.held = None
@@ -83,7 +83,7 @@ class Arbiter:
 
 
 def read_inputs(burst: Burst, place: Place | None) -> Inputs:
-    """What the concepts ask about; *place* is where the burst ended."""
+    """Return the inputs of the concepts; *place* is where the burst ended."""
     moment = burst.moment
     ahead_m = burst.dist_to_next_corner_m
     to_entry = ahead_m if ahead_m is not None else place.to_entry if place else NOWHERE_M
@@ -101,7 +101,7 @@ def read_inputs(burst: Burst, place: Place | None) -> Inputs:
 
 
 def rank_advice(concept: Concept, inputs: Inputs) -> int | None:
-    """How urgent the concept is now; None: nothing to be said."""
+    """Return how urgent the concept is now; None: not at all."""
     if inputs.in_corner and concept.id == "early_brake_release":
         return WARNING
     if concept.id == "full_commitment" or 0.0 < inputs.to_entry < _window(inputs):
@@ -110,7 +110,7 @@ def rank_advice(concept: Concept, inputs: Inputs) -> int | None:
 
 
 def _window(inputs: Inputs) -> float:
-    """Metres before an entry where advice begins: 250, or more where the car is fast."""
+    """Return the metres before an entry where advice begins: 250, or more at high speed."""
     # NaN loses every comparison, so an unknown speed leaves the 250 m.
     return min(max(WINDOW_M, inputs.bz + WINDOW_S * inputs.v / KMH), AHEAD_M)
 
@@ -118,7 +118,7 @@ def _window(inputs: Inputs) -> float:
 def make_occasion(
     concept: Concept, inputs: Inputs, circuit: Circuit | None, place: Place | None
 ) -> Occasion:
-    """The concept with the corner that it is about."""
+    """Make an occasion of the concept and the corner it is about."""
     if place is None:
         return Occasion(concept, inputs)
     about = place.corner if concept.id in DOING else place.next
@@ -131,10 +131,10 @@ def is_approach(occasion: Occasion) -> bool:
 
 
 def refresh(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasion | None:
-    """The occasion as it stands now; None where it is over.
+    """Return the occasion as it stands now; None if it is over.
 
-    That is where a corner to come has been reached, and where the driver does it no more. How the
-    brake was released is told afterwards.
+    It is over once its corner is reached, or once the driver stops doing it; a brake release is
+    discussed afterwards.
     """
     concept = occasion.concept
     if not is_approach(occasion):

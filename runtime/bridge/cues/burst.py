@@ -1,4 +1,4 @@
-"""Sums frames of a session up into bursts of one second."""
+"""Sums up a session's frames in bursts of one second."""
 
 import math
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ BURST_S: Final = 1.0
 TRAIL_BRAKE_BAR: Final = 3.0
 TRAIL_G: Final = 0.4
 IMPOSSIBLE: Final = 1e6
-"""No sensor of a car shows more, in any of the units."""
+"""No sensor of a car exceeds this, in any unit."""
 
 
 class Reading(NamedTuple):
-    """The channels of a frame that the coach looks at; NaN where one is missing or impossible."""
+    """The channels of a frame that the coach uses; NaN if missing or impossible."""
 
     speed_ms: float
     g_lat: float
@@ -31,13 +31,13 @@ class Reading(NamedTuple):
 
     @property
     def coasts(self) -> bool:
-        """Whether the car coasts, as `definitions.is_coasting` has it."""
+        """Whether the car coasts, as in `definitions.is_coasting`."""
         pedals = self.throttle_pct < CLOSED_PCT and self.brake_bar < RELEASED_BAR
         return pedals and self.speed_ms > COASTING_MS
 
 
 def read(frame: LiveFrame) -> Reading:
-    """What the coach looks at; combined acceleration is computed where it is missing."""
+    """Read a frame's channels; missing combined acceleration is computed."""
     values = (frame.wide.get(name, math.nan) for name in Reading._fields)
     reading = Reading(*(v if -IMPOSSIBLE < v < IMPOSSIBLE else math.nan for v in values))
     if math.isnan(reading.combo_g):
@@ -54,16 +54,16 @@ class BurstBuilder:
         self.drop()
 
     def drop(self) -> None:
-        """Forget the burst that is under way."""
+        """Forget the current burst."""
         self._began = math.nan
         self._readings: list[Reading] = []
         self._latest = 0
-        """The reading from which on the car has been in its corner, or out of any."""
+        """The reading since which the car has been in its corner, or out of any."""
         self._trail = 0
         self._place: Place | None = None
 
     def add(self, t: float, reading: Reading, place: Place | None) -> Burst | None:
-        """Take a frame in; the burst before it where that is complete."""
+        """Add a frame; return the burst before it if that is complete."""
         done = self.close() if t - self._began >= BURST_S else None
         if not self._readings:
             self._began = t
@@ -77,11 +77,11 @@ class BurstBuilder:
 
     @property
     def number(self) -> int:
-        """Of the burst that is under way, from 1."""
+        """Number of the current burst, from 1."""
         return self._number + 1
 
     def close(self) -> Burst | None:
-        """End the burst that is under way; None where there is none."""
+        """End the current burst; None if there is none."""
         if not self._readings:
             return None
         place = self._place
@@ -117,7 +117,7 @@ def _in_corner(place: Place | None) -> bool | None:
 
 
 def _columns(readings: Sequence[Reading]) -> dict[str, Numbers]:
-    """The values of each channel that were measured."""
+    """Return the measured values of each channel."""
     columns = np.array(readings).T
     return {
         name: values[~np.isnan(values)]
@@ -134,5 +134,5 @@ def _highest(values: Numbers) -> float:
 
 
 def _farthest(values: Numbers) -> float:
-    """The first of those that are farthest from 0."""
+    """Return the first of the values farthest from 0."""
     return float(values[np.abs(values).argmax()]) if len(values) else math.nan

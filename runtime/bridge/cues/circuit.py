@@ -1,4 +1,4 @@
-"""A track as the coach asks it: which corner a place lies in, what comes next, how fast is fast."""
+"""A track as the coach uses it: the corner at a place, what comes next, how fast is fast."""
 
 import math
 from collections.abc import Iterable
@@ -10,35 +10,35 @@ import numpy as np
 from runtime.bridge.track.model import Corner, DangerZone, Marker, Track
 
 AHEAD_M: Final = 500.0
-"""A corner further ahead is none yet."""
+"""A corner further ahead does not count yet."""
 NOWHERE_M: Final = 999.0
-"""Distance to the next corner where there is none."""
+"""Distance to the next corner if there is none."""
 APPROACH_M: Final = 200.0
 """Length of the road before an entry whose rise counts."""
 STOP: Final = 2 * 9.80665
-"""Twice the deceleration in m/s² with which a car is expected to brake: v² falls by it a metre."""
+"""Twice the deceleration in m/s² expected of a braking car: v² falls by it per metre."""
 CLOSE_M: Final = 1.0
 _ARTICLES: Final = frozenset({"The", "the", "A", "a"})
 
 
 class Place(NamedTuple):
-    """Where in the lap a car is."""
+    """Where on the lap a car is."""
 
     progress_m: float
-    """From start/finish, below the length of the lap."""
+    """From start/finish, below the lap length."""
     length_m: float
     corner: Corner | None
-    """The one whose window holds the place; where two do, the one entered last."""
+    """The corner whose window holds the place; of two, the one entered last."""
     past_apex: bool
     next: Corner | None
-    """The one whose entry comes next, within 500 m."""
+    """The corner whose entry comes next, within 500 m."""
     to_entry: float
     bz: float
     dz: float
 
 
 class Zone(NamedTuple):
-    """A danger zone, and the speed of a good lap where it begins."""
+    """A danger zone, and the speed of a good lap at its start."""
 
     zone: DangerZone
     reference_ms: float
@@ -66,14 +66,14 @@ class Circuit:
         )
         words = " ".join(" ".join([c.name, *c.nicknames]) for c in track.corners)
         self.names = frozenset(words.split()) - _ARTICLES
-        """Words that the corners are called by, which are written as they are."""
+        """Words in corner names, which are written as they are."""
         self._markers: dict[str, list[Marker]] = {}
         for marker in track.markers:
             if marker.corner is not None:
                 self._markers.setdefault(marker.corner, []).append(marker)
 
     def place(self, distance_m: float) -> Place:
-        """The place of a distance, which may count on over laps."""
+        """Return the place of a distance, which may count over laps."""
         length = self.length_m
         p = distance_m % length
         if p >= length:  # a tiny negative distance rounds up to the length
@@ -100,12 +100,13 @@ class Circuit:
         )
 
     def markers(self, corner: Corner, kinds: Iterable[str]) -> list[Marker]:
-        """What can be seen at a corner, of certain kinds, in the order of the lap."""
+        """Return the landmarks at a corner, of certain kinds, in lap order."""
         wanted = set(kinds)
         return [mark for mark in self._markers.get(corner.name, ()) if mark.kind in wanted]
 
     def ahead(self, there_m: float, here_m: float) -> float:
-        """Metres from one place of the lap to another, by the shorter way; negative: behind."""
+        """Return the metres from one place of the lap to another by the shorter way; negative:
+        behind."""
         half = self.length_m / 2
         return (there_m - here_m + half) % self.length_m - half
 
@@ -120,24 +121,25 @@ class Circuit:
         )
 
     def _rise(self, start_m: float, end_m: float) -> float:
-        """Metres between the heights of two places; 0 where they are not known."""
+        """Return the metres between the heights of two places; 0 if unknown."""
         track = self.track
         if track.elevation is not None:
-            known, heights = track.elevation
+            distances, heights = track.elevation
         elif track.line is not None and not np.isnan(track.line.altitude).all():
             sure = ~np.isnan(track.line.altitude)
-            known, heights = track.line.distance[sure], track.line.altitude[sure]
+            distances, heights = track.line.distance[sure], track.line.altitude[sure]
         else:
             return 0.0
-        low, high = np.interp([start_m, end_m], known, heights, period=self.length_m)
+        low, high = np.interp([start_m, end_m], distances, heights, period=self.length_m)
         rise = float(high - low)
         return rise if math.isfinite(rise) else 0.0
 
     def _reference(self, zone: DangerZone) -> float | None:
-        """Speed in m/s with which a good lap enters a zone; None where nobody can tell.
+        """Return the speed in m/s at which a good lap enters a zone; None if unknown.
 
-        In a corner between its typical speeds; before one, the speed from which a car at the brake
-        point, or nearer, still comes down to the typical speed of the entry.
+        Inside a corner it lies between the corner's typical speeds; before one, it is the speed
+        from which a car braking at the brake point, or nearer, still reaches the typical entry
+        speed.
         """
         place = self.place(zone.start_m + CLOSE_M)
         if place.corner is not None and place.corner.speeds is not None:
@@ -154,11 +156,11 @@ class Circuit:
 
 
 def braking_m(corner: Corner) -> float:
-    """Metres before its entry where a good lap brakes for a corner; 0 where nobody knows."""
+    """Return the metres before its entry where a good lap brakes for a corner; 0 if unknown."""
     return max(corner.brake.before_entry_m, 0.0) if corner.brake else 0.0
 
 
 @lru_cache(maxsize=16)
 def circuit_for(track: Track) -> Circuit:
-    """The circuit of a track, kept for the last few."""
+    """Return the circuit of a track; the last few are cached."""
     return Circuit(track)

@@ -1,4 +1,4 @@
-"""The coaching concepts, and which of them a moment of a drive calls for."""
+"""The coaching concepts, and which of them a moment calls for."""
 
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 
 class Inputs(NamedTuple):
-    """What the conditions speak of; NaN or None stands for what is not known."""
+    """Inputs of the conditions; NaN or None stands for an unknown value."""
 
     in_corner: bool | None
     past_apex: bool | None
@@ -17,29 +17,29 @@ class Inputs(NamedTuple):
     thr: float
     """Throttle in %."""
     glat: float
-    """Lateral acceleration in g, without its side."""
+    """Lateral acceleration in g, without sign."""
     v: float
     """Speed in km/h."""
     to_entry: float
-    """Metres to the next corner's entry; 999 where there is none within 500 m."""
+    """Metres to the next corner's entry; 999 if there is none within 500 m."""
     bz: float
-    """Metres before that entry where a good lap begins to brake; 0 where nobody knows."""
+    """Metres before that entry where a good lap begins to brake; 0 if unknown."""
     dz: float
-    """Metres that the road rises over the approach to that entry."""
+    """Metres the road rises over the approach to that entry."""
 
 
 class Term(NamedTuple):
-    """One part of a condition; an input that is not known fulfils none."""
+    """One part of a condition; an unknown input fulfils none."""
 
     input: str
     sign: Literal["is", "not", "<", ">"]
     """A flag is true or false; a number is compared with the limit."""
     limit: float = 0
     plus: str = ""
-    """An input that is added to the limit."""
+    """An input added to the limit."""
 
     def holds(self, inputs: Inputs) -> bool:
-        """Whether it does; no comparison with NaN holds."""
+        """Whether it holds; no comparison with NaN does."""
         value = getattr(inputs, self.input)
         if self.sign in ("is", "not"):
             return value is (self.sign == "is")
@@ -53,21 +53,21 @@ class Lesson(NamedTuple):
     id: str
     title: str
     url: str | None = None
-    """Where to read it; None where no built course is known."""
+    """Where to read it; None if no built course is known."""
 
 
 class Concept(NamedTuple):
-    """One thing that the coach can ask of a driver, as `concepts.yaml` has it."""
+    """Something the coach can ask of a driver, as in `concepts.yaml`."""
 
     id: str
     title: str
     description: str
     fires_when: str
     priority: int
-    """The highest that a message about it has: 0 background, 1 advice, 2 warning."""
+    """The highest priority of a message about it: 0 background, 1 advice, 2 warning."""
     lesson: Lesson
     aliases: tuple[str, ...] = ()
-    """Names under which other programs know it."""
+    """Its names in other programs."""
 
     def holds(self, inputs: Inputs) -> bool:
         """Whether a moment calls for it."""
@@ -75,7 +75,7 @@ class Concept(NamedTuple):
 
 
 def parse_condition(text: str) -> tuple[Term, ...]:
-    """The parts of a condition, all of which must hold; none of ``true``, which always holds."""
+    """Parse a condition, all of whose parts must hold; ``true`` has none and always holds."""
     return tuple(_parse_term(part.split()) for part in text.split(" && ") if part != "true")
 
 
@@ -98,9 +98,9 @@ def _read() -> tuple[Concept, ...]:
 
 CONCEPTS: Final = _read()
 """In the order in which they are tried."""
-_TERMS: Final = {one.fires_when: parse_condition(one.fires_when) for one in CONCEPTS}
+_TERMS: Final = {concept.fires_when: parse_condition(concept.fires_when) for concept in CONCEPTS}
 
 
 def choose_concept(inputs: Inputs) -> Concept:
-    """The first concept whose condition holds; the last one always does."""
+    """Return the first concept whose condition holds; the last one always does."""
     return next(concept for concept in CONCEPTS if concept.holds(inputs))

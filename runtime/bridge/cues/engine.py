@@ -1,8 +1,7 @@
 """The cue engine: bursts and live frames of every session in, analyses and cues out.
 
-A posted burst is answered by the rules of `/analyze`. Live frames are heard on their own clock, so
-that a replay at any pace says the same at the same places. Both speak with the one voice that their
-session has.
+The rules of `/analyze` answer a posted burst. Live frames run on their own clock, so that a replay
+at any pace says the same at the same places. Both use the session's one voice.
 """
 
 import math
@@ -52,63 +51,63 @@ DAY_S: Final = 86_400.0
 MIDNIGHT_S: Final = 43_200.0
 """A clock that goes back by more has passed midnight."""
 RESTART_S: Final = 1.0
-"""One that goes back by more, but not that far, has begun anew."""
+"""A clock that goes back by more, but not that far, has restarted."""
 GAP_S: Final = 2.0
 SESSIONS: Final = 256
-"""Remembered at a time; the one that was silent longest is forgotten first."""
+"""Sessions remembered at a time; the longest silent is forgotten first."""
 TRACK_S: Final = 1.0
-"""The track of a session that drives is asked for so often."""
+"""How often the track of a driving session is looked up."""
 ASSUMED_M: Final = 50.0
 ASSUMED_SEVERITY: Final = 3
-"""The next corner of a posted burst that says nothing of one, where no track is known."""
+"""The next corner of a posted burst that names none, on an unknown track."""
 TrackOf = Callable[[str], Track | None]
 LevelOf = Callable[[str], str | None]
 Listener = Callable[[Burst], None]
 Step: TypeAlias = Literal["on", "gap", "anew"]
-"""How a frame follows the one before: at once, after a pause, or on a clock that began anew."""
+"""How a frame follows the last: at once, after a pause, or on a restarted clock."""
 
 
 class Where(NamedTuple):
     """Where a car is at a frame."""
 
     t: float
-    """Seconds on a clock that goes forward, also past midnight."""
+    """Seconds on a clock that only goes forward, also past midnight."""
     step: Step
     track: Track | None
     place: Place | None
-    """None where nothing tells it."""
+    """None if unknown."""
 
 
 def make_analysis(
     burst: Burst, tones: tuple[Tone, ...], note: Note | None, place: Place | None
 ) -> Analysis:
-    """The note has the word, else the most urgent tone, else a rule."""
+    """Choose the words: the note's, else those of the most urgent tone, else a rule's."""
     source: Source = "rule"
-    said = note
-    if said is None:
-        source, said = "sonic_model", tone_phrase(_certain(burst, tones, place))
-    if said is None:
-        source, said = "bridge_rules", rule_phrase(burst)
+    chosen = note
+    if chosen is None:
+        source, chosen = "sonic_model", tone_phrase(_list_certain(burst, tones, place))
+    if chosen is None:
+        source, chosen = "bridge_rules", rule_phrase(burst)
     at = place.progress_m if place else burst.distance_m
     pace_note = note.text if note else ""
     return Analysis(
-        coaching=said.text,
+        coaching=chosen.text,
         pace_note=pace_note,
         coach_source="rule" if note else "",
         cues=tones,
         burst_id=burst.burst_id,
         source=source,
-        concept=said.concept,
-        emotion=said.emotion,
-        cue=make_cue(said, burst.session_id, source, burst.burst_id, at, pace_note)
+        concept=chosen.concept,
+        emotion=chosen.emotion,
+        cue=make_cue(chosen, burst.session_id, source, burst.burst_id, at, pace_note)
         if burst.session_id
         else None,
         distance_m=at,
     )
 
 
-def _certain(burst: Burst, tones: tuple[Tone, ...], place: Place | None) -> tuple[Tone, ...]:
-    """Those that may be put into words: not the approach to a corner that is only assumed."""
+def _list_certain(burst: Burst, tones: tuple[Tone, ...], place: Place | None) -> tuple[Tone, ...]:
+    """Return the tones that may be put into words, without the approach to an assumed corner."""
     if place is not None or burst.dist_to_next_corner_m is not None:
         return tones
     return tuple(tone for tone in tones if tone.layer != "brake_approach")
@@ -122,7 +121,7 @@ def make_cue(
     distance_m: float | None,
     pace_note: str = "",
 ) -> Cue:
-    """The note for the streams."""
+    """Make the cue of a note."""
     return Cue(
         session_id=session_id,
         text=note.text,
@@ -140,21 +139,21 @@ def make_cue(
 
 
 class SessionMemory:
-    """What is remembered of one session, of posted bursts and of live frames."""
+    """Memory of one session, of posted bursts and live frames."""
 
     def __init__(self, session_id: str, track: Track | None) -> None:
         self.id = session_id
         self._begin_anew()
         self.was_past_apex: bool | None = None
-        """In the last burst that was posted."""
+        """In the last posted burst."""
         self.bursts = BurstBuilder(session_id)
         self.lost = True
-        """Whether nothing tells where on its circuit the car is."""
+        """Whether the car's place on its circuit is unknown."""
         self.step: Step = "gap"
         """How the last frame followed the one before."""
         self._t = -math.inf
         self._posted_at = (-math.inf, 0.0)
-        """The last frame when a burst was posted, and when on the clock of this machine."""
+        """The last frame when a burst was posted, and its time on this machine's clock."""
         self._asked = -math.inf
         self._days = 0.0
         self.circuit: Circuit | None = None
@@ -165,7 +164,7 @@ class SessionMemory:
         self.set_track(track)
 
     def set_track(self, track: Track | None) -> None:
-        """The track of the session, which may have changed."""
+        """Set the track of the session, which may have changed."""
         if track is (self.circuit.track if self.circuit else None):
             return
         self.circuit = circuit_for(track) if track else None
@@ -175,9 +174,9 @@ class SessionMemory:
         self._lap_clock = LapClock(track.length_m) if track else None
 
     def time(self, t: float) -> float | None:
-        """The frame's time on a clock that goes forward; None for a frame to be left out.
+        """Return the frame's time on a clock that only goes forward; None for a frame to skip.
 
-        Whatever was under way is dropped where the clock has paused or begun anew.
+        Work in progress is dropped if the clock has paused or restarted.
         """
         t += self._days
         anew = False
@@ -188,57 +187,57 @@ class SessionMemory:
                 t += DAY_S
             elif back <= RESTART_S:
                 return None
-            else:  # what was said and learned is of another drive, or of this one played again
+            else:  # words and habits belong to another drive, or to a replay
                 anew = True
                 self._begin_anew()
                 if self.habits is not None:
                     self.habits = Habits(self.habits.circuit)
-        elif math.isinf(self._t):  # what was posted before is of another clock
+        elif math.isinf(self._t):  # posted bursts ran on another clock
             self._begin_anew()
         self.step = "on"
         if not 0 < t - self._t <= GAP_S:
             self.step = "anew" if anew else "gap"
-            self._interrupted()
+            self._pause()
         self._t = t
         return t
 
-    def posted_time(self, now: float) -> float:
-        """When a burst came on the clock of the frames; on this machine's where there are none."""
+    def time_burst(self, now: float) -> float:
+        """Return when a burst came, on the frames' clock; on this machine's without frames."""
         if self._posted_at[0] != self._t:
             self._posted_at = (self._t, now)
         last, then = self._posted_at
         return now if math.isinf(last) else last + now - then
 
     def estimate(self, t: float, place: Place | None) -> Estimate | None:
-        """Follow the lap of the bursts that were posted; an estimate at its checkpoints."""
+        """Follow the lap of the posted bursts; return an estimate at its checkpoints."""
         if self._lap_clock is None or place is None:
             return None
         return self._lap_clock.tick(t, place.progress_m)
 
     def is_due(self, t: float) -> bool:
-        """Whether to ask for the track at a time; then not again for a second."""
+        """Whether to look up the track now; then not again for a second."""
         due = not 0 <= t - self._asked < TRACK_S
         if due:
             self._asked = t
         return due
 
     def place(self, t: float, frame: LiveFrame) -> Place | None:
-        """Where the car is; None where nothing that it told says so."""
+        """Return where the car is; None if its frame does not say."""
         if self.circuit is None or self._locator is None or self._counter is None:
             return None
         wide, nan = frame.wide, math.nan
-        # Who sends frames says what the distance counts; nobody says it of a bus or a recording.
+        # A sender of frames says what the distance counts; a bus or a recording does not.
         sent = frame.source == "ingest"
         counter = frame.device_distance_m if sent else self._counter.update(frame.device_distance_m)
-        told = Report(
+        report = Report(
             wide.get("lat", nan), wide.get("lon", nan), counter, wide.get("speed_ms", nan)
         )
-        progress = self._locator.locate(t, told, wide.get("distance_m", nan))
+        progress = self._locator.locate(t, report, wide.get("distance_m", nan))
         self.lost = progress is None and not self._locator.elsewhere
         return None if progress is None else self.circuit.place(progress)
 
     def place_at(self, distance_m: float | None) -> Place | None:
-        """The place of a distance; None where it or the track is not known."""
+        """Return the place of a distance; None if it or the track is unknown."""
         if self.circuit is None or distance_m is None:
             return None
         return self.circuit.place(distance_m)
@@ -247,7 +246,7 @@ class SessionMemory:
         self.arbiter = Arbiter()
         self.voice, self.posted_voice = Voice(self.arbiter), Voice(self.arbiter)
 
-    def _interrupted(self) -> None:
+    def _pause(self) -> None:
         self.bursts.drop()
         if self._counter is not None:
             self._counter.pause()
@@ -258,9 +257,9 @@ class SessionMemory:
 class CueEngine:
     """Coaches every session that sends bursts or frames; used on one thread.
 
-    *track_of* is asked for each burst: the track of a session, or of none for an empty id.
-    *level_of* gives the level of a session's driver, *level* holds where it gives none. *heard* is
-    told of each burst that was made of live frames.
+    *track_of* is asked for each burst: it gives the track of a session, or of no session for an
+    empty id. *level_of* gives the level of a session's driver; *level* applies if it gives none.
+    *heard* receives each burst made of live frames.
     """
 
     def __init__(
@@ -273,7 +272,7 @@ class CueEngine:
         sessions: int = SESSIONS,
     ) -> None:
         self.level: Level = level
-        """Of drivers of whom nothing else is known."""
+        """Level of drivers otherwise unknown."""
         self._track_of = track_of
         self._level_of = level_of
         self._heard = heard
@@ -284,26 +283,25 @@ class CueEngine:
         return len(self._sessions)
 
     def analyze(self, burst: Burst, now: float) -> Analysis:
-        """What the coach makes of a burst that somebody summed up; *now* is in seconds of a
-        monotonic clock."""
+        """Analyse a posted burst; *now* is in seconds of a monotonic clock."""
         session = self._session(burst.session_id)
         session.set_track(self._track_of(burst.session_id))
-        now = session.posted_time(now)
+        now = session.time_burst(now)
         place = session.place_at(burst.distance_m)
         estimate = session.estimate(now, place)
         was, session.was_past_apex = session.was_past_apex, burst.past_apex
         ahead = _next_corner(burst, place)
-        found = tones(burst, ahead, was_past_apex=was, estimate=estimate)
+        sounds = tones(burst, ahead, was_past_apex=was, estimate=estimate)
         level, speed = self._level(session, burst.driver_level), burst.avg_speed_kmh / KMH
         grip, circuit = burst.max_combo_g, session.circuit
         warned = session.posted_voice.warn(now, grip, speed, place, circuit, level)
         note = warned[0] if warned else self._advice(session, burst, place, now)
-        return make_analysis(burst, found, note, place)
+        return make_analysis(burst, sounds, note, place)
 
     def locate(self, frame: LiveFrame) -> Where | None:
-        """Where the car is at a frame, on the clock of its session, which may pause and begin anew.
+        """Locate the car at a frame, on its session's clock, which may pause and restart.
 
-        Asked once for each frame. None for a frame to be left out.
+        Call it once for each frame. Returns None for a frame to skip.
         """
         session = self._session(frame.session_id)
         t = session.time(frame.t)
@@ -315,7 +313,7 @@ class CueEngine:
         return Where(t, session.step, track, session.place(t, frame))
 
     def feed(self, frame: LiveFrame, where: Where | None = None) -> list[Cue]:
-        """What is to be said because of a frame; *where* is what `locate` said of it, if asked."""
+        """Return what to say because of a frame; *where* is the result of `locate`, if called."""
         where = self.locate(frame) if where is None else where
         if where is None:
             return []
@@ -335,16 +333,16 @@ class CueEngine:
         at = place.progress_m if place else None
         number = session.bursts.number
         return [
-            make_cue(one, session.id, "rule", number, at, one.text)
-            for one in (*notes, *([note] if note else []))
+            make_cue(spoken, session.id, "rule", number, at, spoken.text)
+            for spoken in (*notes, *([note] if note else []))
         ]
 
     def forget(self, session_id: str) -> None:
-        """Drop what is remembered of a session."""
+        """Forget a session."""
         self._sessions.pop(session_id, None)
 
     def reset(self) -> None:
-        """Drop everything."""
+        """Forget every session."""
         self._sessions.clear()
 
     def _session(self, session_id: str) -> SessionMemory:
@@ -363,7 +361,7 @@ class CueEngine:
     def _advice(
         self, session: SessionMemory, burst: Burst, place: Place | None, now: float
     ) -> Note | None:
-        """What the arbiter lets pass, in words."""
+        """Return what the arbiter admits, in words."""
         inputs = read_inputs(burst, place)
         level = self._level(session, burst.driver_level)
         arbiter = session.arbiter
@@ -375,22 +373,22 @@ class CueEngine:
         priority = rank_advice(occasion.concept, inputs)
         if priority is not None:
             message = Message(priority, occasion.corner.name if occasion.corner else None, occasion)
-        said = arbiter.submit(message, now, on_straight=_on_straight(inputs))
-        if said is None or said.body is None:
+        admitted = arbiter.submit(message, now, on_straight=_on_straight(inputs))
+        if admitted is None or admitted.body is None:
             return None
-        occasion = refresh(said.body, inputs, place) or said.body
+        occasion = refresh(admitted.body, inputs, place) or admitted.body
         text = phrase(occasion, level)
-        return note_of(text, said.priority, occasion.concept.id, said.corner, level)
+        return note_of(text, admitted.priority, occasion.concept.id, admitted.corner, level)
 
-    def _level(self, session: SessionMemory, told: str | None = None) -> Level:
+    def _level(self, session: SessionMemory, stated: str | None = None) -> Level:
         own = self._level_of(session.id) if self._level_of and session.id else None
-        return level_of(told, level_of(own, self.level))
+        return level_of(stated, level_of(own, self.level))
 
 
 def _next_corner(burst: Burst, place: Place | None) -> Ahead:
-    """As told, else by the track, else assumed."""
+    """Return the next corner: as stated, else by the track, else assumed."""
     dist, severity = burst.dist_to_next_corner_m, burst.next_corner_severity
-    assumed = burst.latest is None  # live frames tell where they are, or nobody knows
+    assumed = burst.latest is None  # live frames know their place, or nobody does
     if dist is None:
         unknown = ASSUMED_M if assumed else NOWHERE_M
         dist = place.to_entry if place else unknown
@@ -402,7 +400,7 @@ def _next_corner(burst: Burst, place: Place | None) -> Ahead:
 
 
 def _on_straight(inputs: Inputs) -> bool:
-    """By lateral acceleration; where that is not measured, by the track."""
+    """Judge by lateral acceleration; if that was not measured, by the track."""
     if math.isnan(inputs.glat):
         return inputs.in_corner is False
     return inputs.glat < STRAIGHT_G

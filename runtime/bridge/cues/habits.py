@@ -1,4 +1,4 @@
-"""What a driver does again and again: each pass of each corner measured while the car drives."""
+"""A driver's habits: each pass of each corner, measured while driving."""
 
 import math
 from bisect import bisect_right
@@ -20,58 +20,57 @@ from runtime.bridge.track.model import Corner
 Habit: TypeAlias = Literal["early_brake", "coasting", "slow_apex", "late_throttle"]
 
 REMEMBERED: Final = 4
-"""Passes of a corner: a habit is what the last ones show."""
+"""The last passes of a corner, which show a habit."""
 AT_PACE: Final = 1.2
-"""A pass that took longer than so many times the best one shows no habit."""
+"""A pass slower than the best by this factor shows no habit."""
 REPEATED: Final = 2
 """Passes that make a habit."""
 LEAST_LOSS_S: Final = 0.12
-"""A smaller loss a lap is within what a good driver varies by."""
+"""A smaller loss per lap is within a good driver's variation."""
 LEAST_M: Final = 8.0
 """A driver cannot place a pedal more exactly."""
 LEAST_SPEED: Final = 0.025
 """Share of the minimum speed."""
 FIRM_PCT: Final = 50.0
-"""A driver who only balances the car holds less throttle than this."""
+"""A driver who only balances the car uses less throttle."""
 LEAST_COAST_S: Final = 0.3
 MUCH_COAST_S: Final = 0.8
-"""With grip to spare in one corner; more is a habit, whatever the best pass was."""
+"""Coasting in one corner with grip to spare; more is a habit, whatever the best pass was."""
 COASTING_COSTS: Final = 0.35
-"""Seconds lost for each second of coasting: the car rolls at about two thirds of its pace."""
+"""Seconds lost per second of coasting: the car rolls at about two thirds of its pace."""
 FEW_CORNERS: Final = 3
-"""From fewer other corners what is usual is known half as well."""
+"""With fewer other corners the usual values are half as certain."""
 LATE_M: Final = 10.0
-"""So much further than in the other corners, half the throttle comes late."""
+"""Half throttle this much later than in the other corners is late."""
 LATE_COSTS: Final = 0.4
-"""Seconds lost for each second that the throttle is late."""
+"""Seconds lost per second of late throttle."""
 ROOM_M: Final = 60.0
-"""From an exit to the next brake point; with less there is no use for the throttle."""
+"""Least way from an exit to the next brake point for throttle to be of use."""
 LOADED: Final = 0.7
-"""Share of the lateral grip that this car has shown; with more of it in use, a car in a bend must
-wait."""
+"""Share of the lateral grip this car has shown; above it, a car in a bend must wait."""
 SLOWER: Final = 1.025
-"""Most corners take longer than they did: rain, worn tyres or traffic, and no habit."""
+"""If most corners take this much longer, the cause is rain, worn tyres or traffic, not a habit."""
 LEAST_SHARE: Final = 0.85
-"""Of the references' speed at the apex; with less nobody knows how much grip there is."""
+"""Least share of the references' apex speed; below it the grip is unknown."""
 APPROACH_M: Final = 100.0
-"""A stretch begins so far before an entry, or where a good lap brakes, if that is earlier."""
+"""A stretch begins this far before an entry, or where a good lap brakes if that is earlier."""
 MARGIN_M: Final = 40.0
 LONGEST_STEP_S: Final = 1.1
-"""What a driver did in a longer gap is not known: that pass does not count."""
+"""After a longer gap the pass does not count."""
 LONGEST_STEP: Final = 0.02
-"""A car that moved by a larger share of the lap between two frames was not followed there."""
+"""A car that moved by a larger share of the lap between two frames was not tracked."""
 
 
 class Passage(NamedTuple):
-    """One pass of a corner, from where its approach begins to where the next one's does."""
+    """One pass of a corner, from the start of its approach to that of the next."""
 
     seconds: float
     brake_m: float
-    """Metres before the entry where the braking that reached the corner began; NaN: none."""
+    """Metres before the entry where the braking for the corner began; NaN: none."""
     apex_ms: float
     """The least speed in the corner; NaN: not recorded."""
     throttle_m: float
-    """Metres after the apex where half the throttle was open and stayed so; NaN: unknown."""
+    """Metres after the apex from where the throttle stayed at least half open; NaN: unknown."""
     coast_s: float
     """NaN: a pedal was not recorded."""
     rolled_s: float
@@ -82,25 +81,26 @@ class Passage(NamedTuple):
 
 
 class Focus(NamedTuple):
-    """A repeated loss that is worth a word before its corner."""
+    """A repeated loss worth mentioning before its corner."""
 
     corner: Corner
     habit: Habit
     loss_s: float
-    """Of the better of the last two passes; an estimate where it rests on references."""
+    """Loss of the better of the last two passes; an estimate if based on references."""
     amount: float
-    """By how much: metres, or seconds of coasting, or m/s."""
+    """Its size: metres, seconds of coasting, or m/s."""
     earlier_m: float
-    """By how much earlier than on the best pass, or than the references of the circuit make it in
-    the other corners, the driver brakes; 0: no earlier, or in a danger zone."""
+    """How much earlier the driver brakes than on the best pass, or than the references and the
+    other corners suggest; 0: not earlier, or in a danger zone."""
     brake_m: float
-    """Where the driver usually brakes, metres before the entry: it must be said before; or 0."""
+    """The driver's usual brake point, metres before the entry, before which it must be said; or
+    0."""
     passes: int
     """Passes of the corner so far."""
 
 
 class _Stretch:
-    """One corner's stretch of the lap while the car is in it."""
+    """A corner's stretch of the lap while the car is in it."""
 
     def __init__(self, t: float, *, whole: bool) -> None:
         self.began = t
@@ -111,10 +111,10 @@ class _Stretch:
         self.throttle_m = math.nan
         self.coast_s = self.rolled_s = self.idle_m = 0.0
         self.firm = False
-        """Half the throttle was open after the apex."""
+        """Whether half the throttle was open after the apex."""
         self.pedals = False
         self.loads: list[float] = []
-        """Lateral acceleration in the middle of the corner."""
+        """Lateral accelerations in the middle of the corner."""
 
 
 class Habits:
@@ -128,24 +128,26 @@ class Habits:
         for before, corner in zip([corners[-1], *corners[:-1]], corners, strict=True):
             reach = max(braking_m(corner), APPROACH_M) + MARGIN_M
             room = (corner.entry.distance_m - before.exit.distance_m) % length
-            # Where the road between is short, most of its middle is still the last corner's exit.
+            # On a short road between corners, most of its middle is still the last corner's exit.
             own = max(braking_m(corner) + MARGIN_M, 0.6 * room)
             start = corner.entry.distance_m - min(reach, own, room)
             self._starts.append((start % length, corner))
-        self._starts.sort(key=lambda one: one[0])
+        self._starts.sort(key=lambda pair: pair[0])
         self._begins = [start for start, _ in self._starts]
         self._passes: dict[str, deque[Passage]] = {
             corner.name: deque(maxlen=REMEMBERED) for corner in corners
         }
         self._spoken_of = {
-            corner.name: [e for e in get_args(Habit) if may_mend(e, corner, circuit.track)]
+            corner.name: [
+                habit for habit in get_args(Habit) if may_mend(habit, corner, circuit.track)
+            ]
             for corner in corners
         }
-        """Habits by corner: in a danger zone those that no more speed mends."""
+        """Habits by corner; in a danger zone only those that more speed does not cure."""
         self._best: dict[str, Passage] = {}
         self._count: dict[str, int] = {}
         self._grip_g = math.inf
-        """The most lateral acceleration that the car has held through a corner."""
+        """The most lateral acceleration held through a corner."""
         self.focuses: list[Focus] = []
         """Every repeated loss, the largest first."""
         self._stretch: _Stretch | None = None
@@ -154,15 +156,15 @@ class Habits:
         """Time and progress of the last frame."""
 
     def pause(self) -> None:
-        """What happened meanwhile is not known: the pass under way counts no more."""
+        """Drop the current pass: what happened meanwhile is unknown."""
         self._stretch = self._corner = self._last = None
 
     def passes(self, corner: Corner) -> int:
-        """How often the corner was passed whole."""
+        """Return how often the corner was passed whole."""
         return self._count.get(corner.name, 0)
 
     def add(self, t: float, reading: Reading, place: Place | None) -> None:
-        """Where the car is at a time, and what the driver does."""
+        """Follow the car and what the driver does."""
         if place is None:
             self.pause()
             return
@@ -179,7 +181,7 @@ class Habits:
         if t - before[0] > LONGEST_STEP_S and self._stretch is not None:
             self._stretch.whole = False
         if corner is not self._corner:
-            start = next(start for start, one in self._starts if one is corner)
+            start = next(start for start, other in self._starts if other is corner)
             back = min(max((p - start) % length, 0.0), max(way, 0.0))
             crossed = t - (t - before[0]) * (back / way if way > 0 else 0.0)
             self._close(crossed)
@@ -196,16 +198,18 @@ class Habits:
         pace = [passage.seconds / self._best[name].seconds for name, passage in own.items()]
         if not own or median(pace) > SLOWER:
             return []
-        found = [
+        focuses = [
             focus
             for _, corner in self._starts
             if corner.name in own and (focus := self._focus(corner, own)) is not None
         ]
-        return sorted(found, key=lambda focus: -focus.loss_s)
+        return sorted(focuses, key=lambda focus: -focus.loss_s)
 
     def _corner_at(self, p: float) -> Corner | None:
         length = self.circuit.length_m
-        at = bisect_right(self._begins, p % length) - 1  # before the first one: in the last one's
+        at = (
+            bisect_right(self._begins, p % length) - 1
+        )  # before the first start: in the last corner's stretch
         return self._starts[at][1]
 
     def _measure(
@@ -242,7 +246,7 @@ class Habits:
             stretch.idle_m += speed * dt
 
     def _half_m(self, corner: Corner) -> float:
-        """Half of the shorter way from the apex to an end of the corner."""
+        """Return half of the shorter way from the apex to an end of the corner."""
         apex = corner.apex.distance_m
         ends = (corner.entry.distance_m, corner.exit.distance_m)
         return min(abs(self.circuit.ahead(end, apex)) for end in ends) / 2.0
@@ -273,23 +277,25 @@ class Habits:
         self.focuses = self._rank()
 
     def _at_pace(self, corner: Corner) -> list[Passage]:
-        """The last passes, without those of a way out, in traffic or after a mistake."""
+        """Return the last passes, without out-laps, traffic and mistakes."""
         best = self._best.get(corner.name)
         passes = self._passes[corner.name]
-        return [one for one in passes if best and one.seconds <= AT_PACE * best.seconds]
+        return [passage for passage in passes if best and passage.seconds <= AT_PACE * best.seconds]
 
     def _focus(self, corner: Corner, passages: Mapping[str, Passage]) -> Focus | None:
-        """The habit with the largest loss: against the driver's best pass, or beside what this
-        driver does in the other corners."""
+        """Return the habit with the largest loss, against the driver's best pass or the driver's
+        other corners."""
         own, best = passages[corner.name], self._best[corner.name]
         usual, spoken_of = self._usual(corner, passages), self._spoken_of[corner.name]
-        found = [each for each in self._beside_others(corner, own, usual) if each[1] in spoken_of]
+        losses = [
+            row for row in self._compare_with_others(corner, own, usual) if row[1] in spoken_of
+        ]
         lost = own.seconds - best.seconds
         if lost >= LEAST_LOSS_S:
             habit = _choose_habit(own, best, spoken_of)
             if habit is not None:
-                found.append((lost, *habit))
-        loss, name, amount = max(found, default=(0.0, "coasting", 0.0))
+                losses.append((lost, *habit))
+        loss, name, amount = max(losses, default=(0.0, "coasting", 0.0))
         if loss < LEAST_LOSS_S:
             return None
         brake = own.brake_m if own.brake_m > 0 else 0.0
@@ -297,45 +303,52 @@ class Habits:
         if earlier and usual.share >= LEAST_SHARE:
             earlier.append(own.brake_m - braking_m(corner) - usual.earlier_m)
         return Focus(
-            corner, name, loss, amount, max(0.0, *_known(earlier), 0.0), brake, self.passes(corner)
+            corner,
+            name,
+            loss,
+            amount,
+            max(0.0, *_drop_nan(earlier), 0.0),
+            brake,
+            self.passes(corner),
         )
 
-    def _beside_others(
+    def _compare_with_others(
         self, corner: Corner, own: Passage, usual: "_Usual"
     ) -> list[tuple[float, Habit, float]]:
-        """Losses of a corner that is worse than this driver's other corners; no comparison with
-        what is not known holds."""
-        found: list[tuple[float, Habit, float]] = []
+        """Return losses of a corner that is worse than the driver's other corners; no comparison
+        with an unknown value holds."""
+        losses: list[tuple[float, Habit, float]] = []
         if own.rolled_s >= MUCH_COAST_S:
-            found.append((COASTING_COSTS * own.rolled_s, "coasting", own.coast_s))
+            losses.append((COASTING_COSTS * own.rolled_s, "coasting", own.coast_s))
         late = own.idle_m - usual.idle_m
         if late >= LATE_M * usual.doubt and self._room_after(corner) >= ROOM_M:
-            found.append((LATE_COSTS * late / own.apex_ms, "late_throttle", late))
+            losses.append((LATE_COSTS * late / own.apex_ms, "late_throttle", late))
         speeds = corner.speeds
         if speeds is None or not usual.share >= LEAST_SHARE:
-            return found
+            return losses
         earlier = own.brake_m - braking_m(corner) - usual.earlier_m
         if earlier >= 1.5 * LEAST_M * usual.doubt:
             # Half of what a car loses that brakes as hard and then rolls the rest of the way.
             fast = math.sqrt(speeds.entry**2 + STOP * braking_m(corner))
             loss = earlier * (1.0 / own.apex_ms - 1.0 / max(fast, own.apex_ms)) / 2.0
-            found.append((loss, "early_brake", earlier))
+            losses.append((loss, "early_brake", earlier))
         due = speeds.apex * usual.share
         if own.apex_ms < (1.0 - 1.6 * LEAST_SPEED * usual.doubt) * due:
             inside = (corner.exit.distance_m - corner.entry.distance_m) % self.circuit.length_m
             loss = 1.5 * inside * (1.0 / own.apex_ms - 1.0 / due)
-            found.append((loss, "slow_apex", due - own.apex_ms))
-        return found
+            losses.append((loss, "slow_apex", due - own.apex_ms))
+        return losses
 
     def _room_after(self, corner: Corner) -> float:
-        """Metres from the exit of a corner to where a good lap brakes for the next one."""
-        corners = [one for _, one in self._starts]
+        """Return the metres from the exit of a corner to where a good lap brakes for the next
+        one."""
+        corners = [other for _, other in self._starts]
         after = corners[(corners.index(corner) + 1) % len(corners)]
         way = (after.entry.distance_m - corner.exit.distance_m) % self.circuit.length_m
         return way - braking_m(after)
 
     def _usual(self, corner: Corner, passages: Mapping[str, Passage]) -> "_Usual":
-        """What the driver does in the other corners."""
+        """Return what the driver does in the other corners."""
         earlier, share, idle = [], [], []
         for _, other in self._starts:
             passage = passages.get(other.name)
@@ -346,44 +359,43 @@ class Habits:
                 share.append(passage.apex_ms / other.speeds.apex)
                 if braking_m(other) > 0:
                     earlier.append(passage.brake_m - braking_m(other))
-        doubt = 1.0 if len(_known(idle) or _known(share)) >= FEW_CORNERS else 1.7
+        doubt = 1.0 if len(_drop_nan(idle) or _drop_nan(share)) >= FEW_CORNERS else 1.7
         return _Usual(_middle(earlier), _middle(share), _middle(idle), doubt)
 
 
 class _Usual(NamedTuple):
-    """What is usual for this driver and car, in the middle of the other corners; NaN: nobody can
-    say."""
+    """Usual values of this driver and car, the medians of the other corners; NaN: unknown."""
 
     earlier_m: float
-    """By how much earlier than the circuit's references the driver brakes."""
+    """How much earlier than the circuit's references the driver brakes."""
     share: float
-    """Of the references' speed at the apex that is reached."""
+    """Reached share of the references' apex speed."""
     idle_m: float
     """As in a `Passage`."""
     doubt: float
-    """By how much more a corner must differ where few others are known."""
+    """Factor by which a corner must differ more if few others are known."""
 
 
 def _middle(values: Iterable[float]) -> float:
-    known = _known(values)
-    return median(known) if known else math.nan
+    numbers = _drop_nan(values)
+    return median(numbers) if numbers else math.nan
 
 
 def _better(passes: Sequence[Passage]) -> Passage:
-    """The quicker of the last two: what even that one shows is repeated."""
-    return min(passes[-REPEATED:], key=lambda one: one.seconds)
+    """Return the quicker of the last two: what it shows is repeated."""
+    return min(passes[-REPEATED:], key=lambda passage: passage.seconds)
 
 
-def _known(values: Iterable[float]) -> list[float]:
+def _drop_nan(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
 def _choose_habit(
     own: Passage, best: Passage, spoken_of: Sequence[Habit]
 ) -> tuple[Habit, float] | None:
-    """What differs most from the best pass, in units that a driver can tell apart."""
+    """Return what differs most from the best pass, in units that a driver can tell apart."""
     coast = own.coast_s - best.coast_s
-    found: list[tuple[float, Habit, float]] = [
+    differences: list[tuple[float, Habit, float]] = [
         ((own.brake_m - best.brake_m) / LEAST_M, "early_brake", own.brake_m - best.brake_m),
         (coast / LEAST_COAST_S, "coasting", own.coast_s),
         (
@@ -397,8 +409,10 @@ def _choose_habit(
             own.throttle_m - best.throttle_m,
         ),
     ]
-    told = [one for one in found if one[0] >= 1.0 and one[1] in spoken_of]  # NaN is no difference
-    if not told:
+    notable = [
+        row for row in differences if row[0] >= 1.0 and row[1] in spoken_of
+    ]  # NaN is no difference
+    if not notable:
         return None
-    _, habit, amount = max(told)
+    _, habit, amount = max(notable)
     return habit, amount

@@ -1,4 +1,4 @@
-"""What goes through the cue engine: bursts and moments in, tones, cues and analyses out."""
+"""Data of the cue engine: bursts and moments in, tones, cues and analyses out."""
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -36,10 +36,10 @@ WARNING: Final = 2
 SAFETY: Final = 3
 MOST_WORDS: Final = 20
 TTS_WORD_MS: Final = 150
-"""A word of the fastest voice: the estimate that the interface promises as `expected_tts_ms`."""
+"""A word of the fastest voice: the estimate published as `expected_tts_ms`."""
 WORD_S: Final = 0.35
-"""A word as a driver hears and understands it: what cues are timed by, so that the slowest voice is
-still in time."""
+"""A word as a driver hears and understands it; cues are timed by it, so that the slowest voice is
+in time."""
 USUAL_LEVEL: Final[Level] = "intermediate"
 LEVELS: Final[dict[str, Level]] = {
     "beginner": "beginner",
@@ -50,40 +50,40 @@ LEVELS: Final[dict[str, Level]] = {
 
 
 def level_of(word: str | None, usual: Level = USUAL_LEVEL) -> Level:
-    """A driver's level by its name, in any case; *usual* for none and for what is no level."""
+    """Return a driver's level by its name, in any case; *usual* for an empty or unknown one."""
     return LEVELS.get(word.strip().lower(), usual) if word else usual
 
 
 class Moment(NamedTuple):
-    """What the driver does, in one look; NaN stands for what was not measured."""
+    """What the driver does at a moment; NaN stands for what was not measured."""
 
     brake: float
-    """Bar: the highest."""
+    """The highest, in bar."""
     thr: float
-    """Throttle in %: the mean."""
+    """Mean throttle in %."""
     glat: float
-    """Lateral acceleration in g, without its side: the highest."""
+    """The highest lateral acceleration in g, without sign."""
     v: float
-    """Speed in km/h: the mean."""
+    """Mean speed in km/h."""
 
 
 class Burst(NamedTuple):
-    """About one second of a drive, summed up; NaN and None stand for what is not known."""
+    """About one second of a drive, summed up; NaN and None stand for unknown values."""
 
     session_id: str = ""
-    """Empty: of no session."""
+    """Empty: no session."""
     burst_id: int = 0
     avg_speed_kmh: float = 0.0
     max_combo_g: float = 0.0
     max_lateral_g: float = 0.0
-    """The one farthest from 0, with its side."""
+    """The value farthest from 0, with its sign."""
     max_brake_bar: float = 0.0
     avg_throttle_pct: float = 0.0
     coast_frames: int = 0
     trail_brake_frames: int = 0
     frame_count: int = 0
     distance_m: float | None = None
-    """Of the lap, or counted on over laps."""
+    """Of the lap, or counted over laps."""
     in_corner: bool | None = False
     past_apex: bool | None = False
     lap: int | None = None
@@ -91,11 +91,11 @@ class Burst(NamedTuple):
     dist_to_next_corner_m: float | None = None
     next_corner_severity: int | None = None
     latest: Moment | None = None
-    """Since the car came into its corner or left it, within the burst; None: nobody told."""
+    """The part since the car entered or left its corner, within the burst; None: unknown."""
 
     @property
     def moment(self) -> Moment:
-        """What the driver does: of the part of the burst that belongs to its end, if known."""
+        """What the driver does at the end of the burst if known, else in the whole of it."""
         return self.latest or Moment(
             self.max_brake_bar,
             self.avg_throttle_pct,
@@ -121,13 +121,13 @@ class Cue(NamedTuple):
     burst_id: int = 0
     phrase_id: str | None = None
     expected_tts_ms: int = 0
-    """How long saying it takes."""
+    """Time to say it."""
     distance_m: float | None = None
-    """Of the lap, where it was made."""
+    """Place on the lap where it was made."""
 
 
 class Tone(NamedTuple):
-    """Something to be heard that is no words."""
+    """A sound without words."""
 
     layer: str
     frequency: float
@@ -140,21 +140,21 @@ class Tone(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """What the coach makes of a burst."""
+    """The coach's answer to a burst."""
 
     coaching: str
     """The pace note, else the phrase of a tone, else that of a rule; never empty."""
     pace_note: str
-    """What passed the arbiter; empty: it keeps quiet."""
+    """What the arbiter admitted; empty: silence."""
     coach_source: Literal["", "rule", "local_model"]
     cues: tuple[Tone, ...]
     burst_id: int
     source: Source
-    """Who said `coaching`."""
+    """The source of `coaching`."""
     concept: str
-    """Id of the concept behind the pace note, or of the moment where there is none."""
+    """Id of the concept behind the pace note, or of the moment if there is none."""
     emotion: Emotion
     cue: Cue | None
-    """`coaching` for the streams; None for a burst of no session."""
+    """`coaching` for the streams; None for a burst without session."""
     distance_m: float | None
-    """Of the lap where its length is known."""
+    """On the lap, if its length is known."""

@@ -1,4 +1,4 @@
-"""Words for a concept: by the driver's level, with numbers of the moment, few enough to be said."""
+"""Words for a concept: by the driver's level, with numbers of the moment, short enough to say."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,20 +27,20 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, Marker
 
 SLOPE_M: Final = 5.0
-"""A road that rises or falls by more over an approach is worth a word."""
+"""A road that rises or falls by more over an approach is mentioned."""
 SLOPES: Final = frozenset({"downhill_braking", "uphill_braking"})
 AT_M: Final = 10.0
 NEAR_M: Final = 25.0
-"""A landmark further from the brake point does not tell where it is."""
+"""A landmark further from the brake point does not mark it."""
 SHORTEST_MS: Final = 800
-"""Nothing is said in less."""
+"""The shortest time of a message."""
 LONGEST_LABEL: Final = 5
-"""Words."""
+"""The most words of a label."""
 _Table: TypeAlias = Mapping[str, Mapping[Level, str]]
 
 
 class Note(NamedTuple):
-    """Something that may be said now."""
+    """A message that may be said now."""
 
     text: str
     priority: int = BACKGROUND
@@ -51,7 +51,7 @@ class Note(NamedTuple):
 
 
 class PhraseFile(BaseModel, frozen=True, extra="forbid"):
-    """The file `phrases.yaml`."""
+    """Content of `phrases.yaml`."""
 
     hints: _Table
     doing: _Table
@@ -70,7 +70,7 @@ PHRASES: Final = PhraseFile.model_validate(
 DOING: Final = PHRASES.doing
 ANYWHERE: Final = PHRASES.anywhere
 TOLD_LATER: Final = frozenset({"early_brake_release"})
-"""Said when the corner lies behind, so that it must be named."""
+"""Said after the corner, which must therefore be named."""
 EMOTIONS: Final[dict[str, Emotion]] = {
     "early_brake_release": "encouraging",
     "full_commitment": "serious",
@@ -79,7 +79,7 @@ EMOTIONS: Final[dict[str, Emotion]] = {
 
 
 class Occasion(NamedTuple):
-    """What there is to speak of."""
+    """A concept to speak of, with its circumstances."""
 
     concept: Concept
     inputs: Inputs
@@ -92,27 +92,27 @@ class Occasion(NamedTuple):
 class _Part(NamedTuple):
     text: str
     rank: int
-    """The highest goes first where there are too many words."""
+    """The highest rank is dropped first if there are too many words."""
 
 
 def phrase(occasion: Occasion, level: Level, most: int = MOST_WORDS) -> str:
-    """What to say, in *most* words; empty where not even the shortest form has so few."""
+    """Say the concept in at most *most* words; empty if even the shortest form is longer."""
     doing = DOING.get(occasion.concept.id)
     if doing is not None:
         if occasion.place is None and not _has_corner(occasion):
             doing = ANYWHERE.get(occasion.concept.id, doing)
-        text = doing[level].format(**_spoken(occasion.inputs))
+        text = doing[level].format(**_format_values(occasion.inputs))
         if occasion.concept.id in TOLD_LATER and occasion.corner is not None:
             name = _name(occasion.corner, level)
-            return _said([_Part(f"{name}:", 1), _Part(f"{_low(text)}.", 0)], most)
-        return _said([_Part(f"{text}.", 0)], most)
-    known = _values(occasion, level)
+            return _join_parts([_Part(f"{name}:", 1), _Part(f"{_low(text)}.", 0)], most)
+        return _join_parts([_Part(f"{text}.", 0)], most)
+    values = _values(occasion, level)
     parts = [
-        _Part(text.format(**known), rank)
+        _Part(text.format(**values), rank)
         for text, rank in PHRASES.parts[level].items()
-        if known.keys() >= {name for _, name, _, _ in Formatter().parse(text) if name}
+        if values.keys() >= {name for _, name, _, _ in Formatter().parse(text) if name}
     ]
-    return _said(parts, most)
+    return _join_parts(parts, most)
 
 
 LARGEST_STEP_M: Final = 15.0
@@ -121,7 +121,7 @@ WORTH_M: Final = 8.0
 
 
 def focus_words(focus: Focus, level: Level) -> str:
-    """What to do about a repeated loss, said before its corner."""
+    """Say what to do about a repeated loss, before its corner."""
     habit: str = focus.habit
     if habit == "coasting" and focus.earlier_m >= WORTH_M:
         habit = "rolling"
@@ -133,12 +133,12 @@ def focus_words(focus: Focus, level: Level) -> str:
 
 
 def grip_note(level: Level) -> Note:
-    """Said when there is more acceleration than grip."""
+    """Warn of more acceleration than grip."""
     return _alarm("grip", level, f"grip-{level}")
 
 
 def zone_note(zone: Zone, speed_ms: float, level: Level) -> Note:
-    """Said where a danger zone is entered too fast."""
+    """Warn of a danger zone entered too fast."""
     now, mark = round(min(speed_ms, 999.0) * KMH), round(zone.reference_ms * KMH)
     return _alarm("zone", level, f"danger-{zone.zone.id}-{level}", now=now, mark=mark)
 
@@ -149,36 +149,36 @@ def _alarm(kind: str, level: Level, phrase_id: str, **speeds_kmh: int) -> Note:
 
 
 def speaking_ms(text: str) -> int:
-    """How long saying it takes at least, as it is published."""
+    """Return the least time to say a text, as published."""
     return max(SHORTEST_MS, TTS_WORD_MS * len(text.split())) if text.strip() else 0
 
 
 def _values(occasion: Occasion, level: Level) -> dict[str, str | int]:
-    """What is known of the corner to come, for the parts of `phrases.yaml`."""
+    """Return what is known of the coming corner, for the parts of `phrases.yaml`."""
     concept, corner, learns = occasion.concept.id, occasion.corner, level == "beginner"
     hint = PHRASES.hints[concept][level]
-    known: dict[str, str | int] = {"hint": _low(hint) if learns else hint}
+    values: dict[str, str | int] = {"hint": _low(hint) if learns else hint}
     if corner is None:
         there = {"somewhere": _far(occasion)} if _has_corner(occasion) else {}
-        return known | there | {"ahead": "ahead"}
+        return values | there | {"ahead": "ahead"}
     brake = braking_m(corner)
-    known |= {"name": _name(corner, level), "far": _far(occasion), "grade": corner.severity}
-    known |= {"direction": corner.direction, "dz": abs(round(occasion.inputs.dz))}
-    known["severity"] = PHRASES.severity.get(corner.severity, "{}").format(corner.direction)
+    values |= {"name": _name(corner, level), "far": _far(occasion), "grade": corner.severity}
+    values |= {"direction": corner.direction, "dz": abs(round(occasion.inputs.dz))}
+    values["severity"] = PHRASES.severity.get(corner.severity, "{}").format(corner.direction)
     if spot := _brake_spot(occasion, corner):
-        known |= {"spot": spot, "brake": round(brake)}
+        values |= {"spot": spot, "brake": round(brake)}
     if (slope := _slope(occasion)) and (spot or not learns):
-        known["slope"] = slope
+        values["slope"] = slope
     turn_in = _nearest(occasion, corner, ("turn_in_ref",), 0.0) if learns and not spot else None
     if turn_in is not None:
-        known["turn_in"] = turn_in[0]
+        values["turn_in"] = turn_in[0]
     if (concept in SLOPES and brake <= 0 and not learns) or (learns and (spot or turn_in)):
-        del known["hint"]
-    return known
+        del values["hint"]
+    return values
 
 
-def _said(parts: Sequence[_Part], most: int) -> str:
-    """As many of the parts as fit into *most* words, in their order; a capital letter first."""
+def _join_parts(parts: Sequence[_Part], most: int) -> str:
+    """Join as many of the parts as fit into *most* words, in order, with a capital first."""
     for rank in range(max((part.rank for part in parts), default=0), -1, -1):
         text = " ".join(part.text for part in parts if part.rank <= rank)
         if len(text.split()) <= min(most, MOST_WORDS):
@@ -187,7 +187,7 @@ def _said(parts: Sequence[_Part], most: int) -> str:
     return ""
 
 
-def _spoken(inputs: Inputs) -> dict[str, str]:
+def _format_values(inputs: Inputs) -> dict[str, str]:
     return {
         "brake": f"{min(max(inputs.brake, 0.0), 999.0):.0f}",
         "glat": f"{min(max(inputs.glat, 0.0), 9.9):.1f}",
@@ -201,7 +201,7 @@ def _has_corner(occasion: Occasion) -> bool:
 
 
 def _far(occasion: Occasion) -> int:
-    """Metres to the entry as one says them: in tens, near by in fives."""
+    """Round the metres to the entry as a speaker would: to tens, nearby to fives."""
     left = occasion.inputs.to_entry
     unit = 10 if left >= 100 else 5
     return max(unit * round(left / unit), 5)
@@ -222,7 +222,7 @@ def _slope(occasion: Occasion) -> str:
 
 
 def _brake_spot(occasion: Occasion, corner: Corner) -> str:
-    """Where to brake: at something to be seen, else metres before the corner; empty: not at all."""
+    """Say where to brake: at a landmark, else metres before the corner; empty: not at all."""
     bz = braking_m(corner)
     if bz <= 0:
         return ""
@@ -237,28 +237,29 @@ def _brake_spot(occasion: Occasion, corner: Corner) -> str:
 def _nearest(
     occasion: Occasion, corner: Corner, kinds: Sequence[str], wanted_m: float
 ) -> tuple[str, float] | None:
-    """The landmark nearest to a place behind the entry, and how far behind that place it is.
+    """Return the landmark nearest to a place after the entry, and its distance beyond that place.
 
-    One that the car has passed, or that has a long name, is none.
+    Landmarks already passed or with long names do not count.
     """
     circuit, left = occasion.circuit, occasion.inputs.to_entry
     if circuit is None:
         return None
-    found = [
+    marks = [
         (abs(after), mark, after)
         for mark in circuit.markers(corner, kinds)
         if (at := circuit.ahead(mark.distance_m, corner.entry.distance_m)) > -left
         and abs(after := at - wanted_m) <= NEAR_M
         and 0 < len(mark.label.split()) <= LONGEST_LABEL
     ]
-    if not found:
+    if not marks:
         return None
-    _, mark, after = min(found, key=lambda one: one[0])
+    _, mark, after = min(marks, key=lambda row: row[0])
     return _label(mark, circuit), after
 
 
 def _label(mark: Marker, circuit: Circuit) -> str:
-    """As one says it: "the yellow bollard", but "the Gannet kerb" at Gannet Corner."""
+    """Name a landmark as one says it: "the yellow bollard", but "the Gannet kerb" at Gannet
+    Corner."""
     label = mark.label.strip()
     if label.split()[0] not in circuit.names:
         label = _low(label)
@@ -270,13 +271,13 @@ def _low(text: str) -> str:
 
 
 def note_of(text: str, priority: int, concept: str, corner: str | None, level: Level) -> Note:
-    """A text about a concept, with the face that goes with it."""
+    """Make a note on a concept, with the matching face."""
     emotion = EMOTIONS.get(concept, "neutral")
     return Note(text, priority, concept, corner, f"{concept}-{level}", emotion)
 
 
 def tone_phrase(tones: tuple[Tone, ...]) -> Note | None:
-    """The words of the most urgent tone; None: none is urgent."""
+    """Return the words of the most urgent tone; None: none is urgent."""
     tone = max(tones, key=lambda tone: tone.priority, default=None)
     if tone is None or tone.priority < ADVICE:
         return None
@@ -286,7 +287,7 @@ def tone_phrase(tones: tuple[Tone, ...]) -> Note | None:
 
 
 def rule_phrase(burst: Burst) -> Note:
-    """The first rule that fits; what is not known fits none."""
+    """Return the phrase of the first matching rule; unknown values match none."""
     coasting = burst.coast_frames / burst.frame_count if burst.frame_count > 0 else 0.0
     fitting = {
         "grip": burst.max_combo_g > 2.1,

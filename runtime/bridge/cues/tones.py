@@ -1,4 +1,4 @@
-"""What is to be heard at once: the layers of tones, and warnings that cannot wait."""
+"""What must be heard at once: layers of tones, and urgent warnings."""
 
 import math
 from collections import defaultdict, deque
@@ -23,7 +23,7 @@ from runtime.bridge.track.model import is_inside
 
 GRIP_G: Final = 2.29
 BRAKES_BAR: Final = 73.5
-"""What counts as the whole of a car's grip and brakes."""
+"""The whole of a car's grip and brakes."""
 OVER_GRIP: Final = 1.05
 MUCH_GRIP: Final = 0.90
 SOME_GRIP: Final = 0.3
@@ -31,21 +31,21 @@ PER_SEVERITY_M: Final = 50.0
 NEAREST_M: Final = 5.0
 URGENT: Final = 0.85
 CLOSE_S: Final = 0.5
-"""A predicted lap is no better and no worse than the best within this."""
+"""A predicted lap within this of the best is level with it."""
 
 CHECKPOINTS: Final = (0.25, 0.5, 0.75)
-"""Shares of the lap where it is estimated."""
+"""Shares of the lap at which it is estimated."""
 TOO_FAST: Final = 1.05
 REPEAT_S: Final = 3.0
-"""The same warning is not given again within this."""
+"""The same warning is not repeated within this."""
 USUAL_PASSES: Final = 3
-"""So many passes show how fast a car usually enters a zone."""
+"""Passes that show how fast a car usually enters a zone."""
 PASSES: Final = 9
-"""The last ones count."""
+"""The last passes that count."""
 LAP_S: Final = 10.0
-"""No lap is shorter: what is nearer together is one pass."""
+"""The shortest lap: entries closer together are one pass."""
 STRIDE: Final = 0.25
-"""A car that has moved by a larger share of the lap was not followed there."""
+"""A car that moved by a larger share of the lap was not tracked."""
 
 
 class Ahead(NamedTuple):
@@ -54,15 +54,15 @@ class Ahead(NamedTuple):
     to_entry: float
     """Metres."""
     severity: int
-    """0: there is none."""
+    """0: none."""
 
 
 class Estimate(NamedTuple):
-    """What the lap comes to, at a checkpoint."""
+    """The estimated lap time at a checkpoint."""
 
     predicted_s: float
     best_s: float | None
-    """None: there is no best lap yet."""
+    """None: no best lap yet."""
 
 
 def tones(
@@ -72,11 +72,11 @@ def tones(
     was_past_apex: bool | None = None,
     estimate: Estimate | None = None,
 ) -> tuple[Tone, ...]:
-    """What is to be heard now, layer by layer; at most one tone of each.
+    """Return the tones to play now, at most one per layer.
 
     *was_past_apex* is that of the burst before.
     """
-    found = (
+    layers = (
         grip(burst.max_combo_g),
         _approach(burst.moment, ahead),
         _trail_brake(burst),
@@ -84,11 +84,11 @@ def tones(
         _coast(burst, ahead),
         lap_estimate(estimate) if estimate else None,
     )
-    return tuple(tone for tone in found if tone is not None)
+    return tuple(tone for tone in layers if tone is not None)
 
 
 def grip(combo_g: float) -> Tone | None:
-    """How much of the grip is used."""
+    """Return the tone for the used grip."""
     u = combo_g / GRIP_G
     if u > OVER_GRIP:
         return Tone("grip", 1600.0, 0.8, "buzz", SAFETY, "beyond the grip")
@@ -138,7 +138,7 @@ def _coast(burst: Burst, ahead: Ahead) -> Tone | None:
 
 
 def lap_estimate(estimate: Estimate) -> Tone:
-    """Whether the lap becomes a better one."""
+    """Return the chime for the predicted lap."""
     predicted, best = estimate
     if best is None:
         return Tone("lap_estimate", 600.0, 0.4, "chime_neutral", BACKGROUND, "no best lap yet")
@@ -150,9 +150,9 @@ def lap_estimate(estimate: Estimate) -> Tone:
 
 
 class LapClock:
-    """Times laps by where a car is, and estimates the running one at its checkpoints.
+    """Times laps by the car's place, and estimates the current one at its checkpoints.
 
-    A lap counts from one crossing of start/finish to the next, with no jump between.
+    A lap counts from one crossing of start/finish to the next, without jumps.
     """
 
     def __init__(self, length_m: float) -> None:
@@ -164,11 +164,11 @@ class LapClock:
         self._last: tuple[float, float] | None = None
 
     def pause(self) -> None:
-        """Where the car went meanwhile is not known: the running lap counts no more."""
+        """Drop the current lap: where the car went meanwhile is unknown."""
         self._began = self._last = None
 
     def tick(self, t: float, progress_m: float) -> Estimate | None:
-        """Where the car is at a time; an estimate where it has just passed a checkpoint."""
+        """Follow the car; return an estimate if it has just passed a checkpoint."""
         before, self._last = self._last, (t, progress_m)
         if before is None:
             return None
@@ -178,18 +178,20 @@ class LapClock:
             self.pause()
             return None
         if way > 0 and before[1] + way >= self.length_m:
-            self._crossed(before[0] + dt * (self.length_m - before[1]) / way)
+            self._finish_lap(before[0] + dt * (self.length_m - before[1]) / way)
             return None
-        return next(self._passed(before, t, way), None) if way > 0 else None
+        return next(self._check_splits(before, t, way), None) if way > 0 else None
 
-    def _crossed(self, t: float) -> None:
+    def _finish_lap(self, t: float) -> None:
         if self._began is not None and len(self._splits) == len(CHECKPOINTS):
             lap = t - self._began
             if lap > 0 and (self.best_s is None or lap < self.best_s):
                 self.best_s, self._best_splits = lap, self._splits
         self._began, self._splits = t, {}
 
-    def _passed(self, before: tuple[float, float], t: float, way: float) -> Iterator[Estimate]:
+    def _check_splits(
+        self, before: tuple[float, float], t: float, way: float
+    ) -> Iterator[Estimate]:
         if self._began is None:
             return
         for share in CHECKPOINTS:
@@ -198,14 +200,14 @@ class LapClock:
                 continue
             elapsed = before[0] + (t - before[0]) * (place - before[1]) / way - self._began
             self._splits[share] = elapsed
-            # A quarter of the way is no quarter of the time: the best lap knows its own share.
+            # A quarter of the way is not a quarter of the time: the best lap has its own share.
             best = self._best_splits.get(share)
             progress = best / self.best_s if best and self.best_s else share
             yield Estimate(elapsed / progress, self.best_s)
 
 
 class Watch:
-    """Keeps from one car what was warned of already; *now* never steps back."""
+    """Remembers what one car was warned of; *now* never steps back."""
 
     def __init__(self) -> None:
         self._armed = True
@@ -214,10 +216,10 @@ class Watch:
         self._entered: defaultdict[str, deque[tuple[float, float]]] = defaultdict(
             partial(deque, maxlen=PASSES)
         )
-        """When and with which speed, m/s, each zone was entered last."""
+        """Time and speed in m/s of the last entries into each zone."""
 
     def exceeds_grip(self, combo_g: float, now: float) -> bool:
-        """Whether to warn of the grip: once a slide, however long it is."""
+        """Whether to warn of the grip: once per slide, however long."""
         u = combo_g / GRIP_G
         if u <= MUCH_GRIP:
             self._armed = True
@@ -229,9 +231,9 @@ class Watch:
     def enter_zone(
         self, circuit: Circuit, place: Place | None, speed_ms: float, now: float
     ) -> Zone | None:
-        """The danger zone that the car has just entered, too fast.
+        """Return the danger zone that the car has just entered too fast.
 
-        Too fast is more than a good lap's speed, and more than this car's own on the laps before.
+        Too fast is more than a good lap's speed and more than this car's own on earlier laps.
         """
         before, self._before = self._before, place.progress_m if place else None
         if before is None or place is None or not circuit.zones:

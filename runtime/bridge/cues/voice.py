@@ -1,5 +1,5 @@
-"""What a driver hears while driving: alarms at once, then one word in eight seconds at the most,
-about a repeated loss before its corner, or about a corner that is still new."""
+"""What a driver hears while driving: alarms at once, else at most one message in eight seconds,
+about a repeated loss before its corner or about a new corner."""
 
 import math
 from collections.abc import Sequence
@@ -27,27 +27,27 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner
 
 QUIET_S: Final = 8.0
-"""Between two words that are not about safety."""
+"""Least time between two messages that are not about safety."""
 NEW: Final = 1
-"""Passes after which a corner is known, and needs no pace note."""
+"""Passes after which a corner needs no pace note."""
 NEW_TO_BEGINNERS: Final = 2
 AT_ONCE: Final = 3
-"""Repeated losses that are worked on at a time: the largest."""
+"""Repeated losses worked on at a time: the largest."""
 OFTEN: Final = 2
-"""So often a repeated loss is spoken of lap after lap; then every third lap."""
+"""How often a repeated loss is mentioned on successive laps; then every third lap."""
 REST: Final = 3
 EARLY_S: Final = 4.0
-"""A word may begin so long before the last moment at which it is still of use."""
+"""How long before its latest useful moment a message may begin."""
 COASTING_S: Final = 1.0
-"""Coasting of a car whose place nobody knows is spoken of after so long."""
+"""Coasting at an unknown place is mentioned after this long."""
 REPEAT_S: Final = 30.0
 GAIN_G: Final = 0.2
-"""A car may begin to gain so much speed while it is being spoken to."""
+"""Acceleration expected of a car while it is spoken to."""
 CHAIN_S: Final = 0.3
 ACTION_S: Final = 1.0
-"""What lies between a cue and a foot, beside its words: the chain, the driver."""
+"""Delays between a cue and a foot besides its words: the chain, the driver."""
 MOVING_KMH: Final = 30.0
-"""A slower car is not being driven round the track."""
+"""A slower car is not being driven on track."""
 COASTING: Final = "full_commitment"
 CONCEPT_OF: Final = {
     "early_brake": "brake_end_focus",
@@ -58,16 +58,16 @@ CONCEPT_OF: Final = {
 
 
 class Voice:
-    """What one session hears while it is driven; times are those of its frames."""
+    """What one session hears while driving; times are those of its frames."""
 
     def __init__(self, arbiter: Arbiter) -> None:
         self._arbiter = arbiter
         self._announced: str | None = None
-        self._told: dict[str, tuple[int, int]] = {}
-        """By corner: how often its loss was spoken of, and at which of its passes the last time."""
+        self._mentions: dict[str, tuple[int, int]] = {}
+        """By corner: how often its loss was mentioned, and at which pass last."""
         self._watch = Watch()
         self._coasts_since: float | None = None
-        self._coasting_told = -math.inf
+        self._coasting_mentioned = -math.inf
 
     def warn(
         self,
@@ -78,7 +78,7 @@ class Voice:
         circuit: Circuit | None,
         level: Level,
     ) -> list[Note]:
-        """Safety, whatever was said just now."""
+        """Return safety warnings, whatever was said just now."""
         notes = []
         if self._watch.exceeds_grip(combo_g, t):
             notes.append(grip_note(level))
@@ -93,17 +93,17 @@ class Voice:
     def speak(
         self, t: float, reading: Reading, place: Place | None, habits: Habits | None, level: Level
     ) -> Note | None:
-        """What is worth saying now about a corner to come; None: nothing."""
+        """Return what is worth saying now about a coming corner; None: nothing."""
         coming = place.next if place is not None and place.corner is None else None
         if coming is None or coming.name != self._announced:
             self._announced = None
         if not self._arbiter.is_quiet(t, QUIET_S) or not reading.speed_ms * KMH >= MOVING_KMH:
             return None
-        if abs(reading.g_lat) >= STRAIGHT_G:  # an unknown one is no bend
+        if abs(reading.g_lat) >= STRAIGHT_G:  # an unknown one counts as straight
             return None
         if habits is None or place is None or coming is None or self._announced is not None:
             return None
-        note = self._of_a_loss(reading, place, habits, level)
+        note = self._mention_loss(reading, place, habits, level)
         if note is None and not self._waits_for_a_loss(reading, place, habits):
             note = self._pace_note(reading, place, coming, habits, level)
         if note is not None:
@@ -112,43 +112,43 @@ class Voice:
         return note
 
     def speak_of_coasting(self, t: float, reading: Reading, level: Level) -> Note | None:
-        """To a driver who coasts where nothing tells the place."""
+        """Speak to a driver who coasts at an unknown place."""
         fast = reading.speed_ms * KMH > 50.0
         if not (reading.coasts and fast) or abs(reading.g_lat) >= STRAIGHT_G:
             self._coasts_since = None
             return None
         if self._coasts_since is None:
             self._coasts_since = t
-        late = t - self._coasts_since < COASTING_S or t - self._coasting_told < REPEAT_S
+        late = t - self._coasts_since < COASTING_S or t - self._coasting_mentioned < REPEAT_S
         if late or not self._arbiter.is_quiet(t, QUIET_S):
             return None
-        self._coasting_told = t
+        self._coasting_mentioned = t
         text = ANYWHERE[COASTING][level].format(v=f"{reading.speed_ms * KMH:.0f}")
         note = note_of(f"{text}.", ADVICE, COASTING, None, level)
         self._tell(note, t)
         return note
 
     def _tell(self, note: Note, t: float) -> None:
-        """Take the one voice that the session has; it is free, or this is of safety."""
+        """Take the session's one voice; it is free, or this is about safety."""
         self._arbiter.submit(Message(note.priority, note.corner, None), t, on_straight=True)
 
-    def _of_a_loss(
+    def _mention_loss(
         self, reading: Reading, place: Place, habits: Habits, level: Level
     ) -> Note | None:
-        """The largest repeated loss for which this is the moment."""
+        """Return a note on the largest repeated loss whose moment has come."""
         for focus in self._due(habits):
             text = focus_words(focus, level)
             if self._is_moment(reading, place, habits.circuit, focus, text):
-                count, _ = self._told.get(focus.corner.name, (0, 0))
-                self._told[focus.corner.name] = (count + 1, focus.passes)
+                count, _ = self._mentions.get(focus.corner.name, (0, 0))
+                self._mentions[focus.corner.name] = (count + 1, focus.passes)
                 return note_of(text, WARNING, CONCEPT_OF[focus.habit], focus.corner.name, level)
         return None
 
     def _due(self, habits: Habits) -> list[Focus]:
-        """The largest repeated losses that were not spoken of too often lately."""
+        """Return the largest repeated losses not mentioned too often lately."""
         due = []
         for focus in habits.focuses[:AT_ONCE]:
-            count, at = self._told.get(focus.corner.name, (0, -REST))
+            count, at = self._mentions.get(focus.corner.name, (0, -REST))
             if focus.passes - at >= (1 if count < OFTEN else REST):
                 due.append(focus)
         return due
@@ -158,7 +158,7 @@ class Voice:
     ) -> bool:
         """Whether it can be said before the foot must move, and not much sooner.
 
-        Where the way from the last corner is too short for that, it is said before that one.
+        If the way from the last corner is too short, it is said before that one.
         """
         needed = _seconds_of(len(text.split()))
         brake = max(focus.brake_m, braking_m(focus.corner))
@@ -175,7 +175,7 @@ class Voice:
         return _seconds_to(place.to_entry - braking_m(before), reading) <= needed + EARLY_S
 
     def _waits_for_a_loss(self, reading: Reading, place: Place, habits: Habits) -> bool:
-        """Whether a word now would stand in the way of one about a repeated loss."""
+        """Whether a message now would delay one about a repeated loss."""
         reach = (QUIET_S + EARLY_S) * reading.speed_ms
         return any(
             _way_to(habits.circuit, place, focus.corner) - focus.brake_m < reach
@@ -185,7 +185,7 @@ class Voice:
     def _pace_note(
         self, reading: Reading, place: Place, coming: Corner, habits: Habits, level: Level
     ) -> Note | None:
-        """What a corner asks for, while it is new."""
+        """Return the pace note of a new corner."""
         new = NEW_TO_BEGINNERS if level == "beginner" else NEW
         if habits.passes(coming) >= new:
             return None
@@ -193,7 +193,7 @@ class Voice:
             in_corner=False,
             past_apex=False,
             brake=reading.brake_bar,
-            thr=max(reading.throttle_pct, CLOSED_PCT),  # what is pressed is no pace note's matter
+            thr=max(reading.throttle_pct, CLOSED_PCT),  # a pace note ignores the pressed pedal
             glat=abs(reading.g_lat),
             v=reading.speed_ms * KMH,
             to_entry=place.to_entry,
@@ -214,11 +214,11 @@ class Voice:
 
 
 def _seconds_to(way_m: float, reading: Reading) -> float:
-    """Until a car is so far on that goes on to accelerate as it does."""
+    """Return the seconds until a car has driven *way_m* at its present acceleration."""
     speed = reading.speed_ms
     if way_m <= 0.0:
         return way_m / speed
-    gain = STANDARD_GRAVITY * max(GAIN_G, reading.g_long)  # also where nobody measures it
+    gain = STANDARD_GRAVITY * max(GAIN_G, reading.g_long)  # also if not measured
     return (math.sqrt(speed**2 + 2.0 * gain * way_m) - speed) / gain
 
 
