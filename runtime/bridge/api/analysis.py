@@ -69,15 +69,7 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.definitions import find_missing
-from runtime.bridge.session.units import (
-    Bar,
-    Gravity,
-    Kmh,
-    Metres,
-    Metres2,
-    Seconds,
-    Share,
-)
+from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Metres2, Seconds, Share
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.records import SessionRow
@@ -122,8 +114,7 @@ class Analytic(AnswerModel):
     derived: Derived = ()
     missing: tuple[str, ...] | None = absent(
         "quantities that the answer needs and the session did not record, of speed, brake, "
-        "throttle, steering, g, g_lat and g_long; numbers that depend on them are null, and "
-        "entries of lists are missing"
+        "throttle, steering, g, g_lat and g_long; numbers that need them are null, entries absent"
     )
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of `definitions.QUANTITIES`."""
@@ -464,7 +455,7 @@ class Subject:
         except NoGeometry:
             return None
 
-    async def find_assists(self) -> tuple[Active, ...]:
+    async def find_aids(self) -> tuple[Active, ...]:
         """List when assistance systems intervened in the session."""
         db, session_id = self.service.db, self.row.session_id
         registered = {row.name for row in db.registry()}
@@ -675,10 +666,8 @@ async def braking(
 def make_scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
     """Convert a scorecard to its wire form."""
     corners = tuple(
-        GradedCorner.of(
-            graded, graded.own, graded.score, name=graded.corner, ungraded_reason=graded.ungraded
-        )
-        for graded in card.corners
+        GradedCorner.of(row, row.own, row.score, name=row.corner, ungraded_reason=row.ungraded)
+        for row in card.corners
     )
     return ScorecardRecord.of(card, session_id=session_id, corners=corners)
 
@@ -687,9 +676,7 @@ def make_scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
 async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
     """List the eight moments most worth watching again."""
     subject = find_subject(request, path, query)
-    moments = await subject.compute(
-        find_highlights, subject.references, await subject.find_assists()
-    )
+    moments = await subject.compute(find_highlights, subject.references, await subject.find_aids())
     return await subject.answer(Highlights, highlights=moments, count=len(moments))
 
 
@@ -697,5 +684,5 @@ async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQ
 async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
     """List detect_incidents and near misses."""
     subject = find_subject(request, path, query)
-    moments = await subject.compute(detect_incidents, await subject.find_assists())
+    moments = await subject.compute(detect_incidents, await subject.find_aids())
     return await subject.answer(Incidents, incidents=moments, count=len(moments))

@@ -775,13 +775,9 @@ async def _remember(subject: Subject, driver: str, best_before_s: float | None) 
     card = await subject.compute_corners(grade_session, subject.references)
     if card is None:
         return 0
-    moments = await subject.compute(
-        find_highlights, subject.references, await subject.find_assists()
-    )
-    events = [
-        NewEvent(event.kind, event.corner or "", event.value, event.text)
-        for event in list_events(card, moments, best_before_s)
-    ]
+    moments = await subject.compute(find_highlights, subject.references, await subject.find_aids())
+    rows = list_events(card, moments, best_before_s)
+    events = [NewEvent(row.kind, row.corner or "", row.value, row.text) for row in rows]
     db = subject.service.db
     return await add_events(db, driver, subject.row.session_id, events, unix_ms())
 
@@ -802,7 +798,7 @@ async def _compute_blocks(subject: Subject) -> dict[str, object]:
     """Compute the analytics of a session as their own routes answer them."""
     of, compute_corners, references = subject.compute, subject.compute_corners, subject.references
     card = await compute_corners(grade_session, references)
-    active = await subject.find_assists()
+    active = await subject.find_aids()
     return {
         "scorecard": card and make_scorecard_record(subject.row.session_id, card),
         "highlights": await of(find_highlights, references, active),

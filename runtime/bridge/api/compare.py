@@ -192,7 +192,7 @@ async def _find_record(
             continue
         if row.driver and row.car and (_identify_driver(other) != _identify_driver(row)):
             continue
-        summary = await service.book.seen(other)
+        summary = await service.book.find_recent(other)
         best = min(summary.laps, key=lambda lap: lap.time_s, default=None) if summary else None
         if best is not None:
             laps.append((best.time_s, other.started_at, other.session_id, best.number))

@@ -332,7 +332,7 @@ async def _list_candidates(service: Service) -> AsyncIterator[Candidate]:
     posted = await group_reported_laps(service)
     for row in service.db.sessions():
         track, place = (await service.book.circuit(row)).name, await service.book.place(row)
-        for lap in merge_laps(row, await service.book.seen(row), posted[row.session_id]):
+        for lap in merge_laps(row, await service.book.find_recent(row), posted[row.session_id]):
             yield Candidate(
                 row.driver or "",
                 row.car or "",
@@ -347,7 +347,7 @@ async def _list_candidates(service: Service) -> AsyncIterator[Candidate]:
 
 async def _load_sessions(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:
     """Load the laps of those sessions that have telemetry."""
-    summaries = [(row, await service.book.seen(row)) for row in rows]
+    summaries = [(row, await service.book.find_recent(row)) for row in rows]
     return [DriverSession(row.session_id, row.started_at, laps) for row, laps in summaries if laps]
 
 

@@ -25,12 +25,7 @@ from runtime.bridge.api.shapes import (
     fields_of,
 )
 from runtime.bridge.can.dbc import MAX_BYTES as DBC_BYTES
-from runtime.bridge.formats.detection import (
-    MAX_BYTES,
-    SUFFIXES,
-    VBO_SUFFIXES,
-    read_recording,
-)
+from runtime.bridge.formats.detection import MAX_BYTES, SUFFIXES, VBO_SUFFIXES, read_recording
 from runtime.bridge.formats.options import (
     BadChannelMap,
     BusChoice,

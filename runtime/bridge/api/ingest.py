@@ -11,14 +11,7 @@ import orjson
 from aiohttp import web
 from pydantic import ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema
 
-from runtime.bridge.api.shapes import (
-    WRITE_ERRORS,
-    AnswerModel,
-    Note,
-    Number,
-    RecordingPath,
-    Short,
-)
+from runtime.bridge.api.shapes import WRITE_ERRORS, AnswerModel, Note, Number, RecordingPath, Short
 from runtime.bridge.errors import BadLine, NotSaved
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ingest import (

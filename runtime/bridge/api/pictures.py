@@ -197,9 +197,7 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
     """List the video clip of each highlight."""
     subject = find_subject(request, path, query)
-    moments = await subject.compute(
-        find_highlights, subject.references, await subject.find_assists()
-    )
+    moments = await subject.compute(find_highlights, subject.references, await subject.find_aids())
     cuts = make_clips(*await _load_footage(subject), moments)
     return await subject.answer(ClipsAnswer, clips=cuts, count=len(cuts))
 

@@ -32,7 +32,7 @@ from runtime.bridge.session.units import Hertz, Metres, Seconds
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import BadTable, NoRows, UnknownSession
 from runtime.bridge.storage.lake.layout import folder_of, stamp_of
-from runtime.bridge.storage.lake.tables import packed
+from runtime.bridge.storage.lake.tables import pack_session
 from runtime.bridge.storage.lapbook import build_track
 from runtime.bridge.storage.records import CapabilityRow, SessionRow, SignalRow
 from runtime.bridge.track.file import format_track
@@ -58,9 +58,7 @@ signal_routes = Routes("signals")
 class LapsQuery(Wire):
     """The kinds of laps."""
 
-    include: Literal["partial"] | None = Field(
-        None, description="partial: out-laps, in-laps and incomplete laps too"
-    )
+    include: Literal["partial"] | None = Field(None, description="partial: incomplete laps too")
 
 
 class LapSegment(AnswerModel):
@@ -306,7 +304,7 @@ async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response
     if not row.n_frames:
         raise NoRows("the session has no telemetry", session_id=row.session_id)
     stamp = stamp_of(row, service.library.digest)
-    archive = await packed(service.db, service.book, row, stamp)
+    archive = await pack_session(service.db, service.book, row, stamp)
     name = f'attachment; filename="{path.sid}.zip"'
     return web.Response(body=archive, headers={"Content-Type": ZIP, "Content-Disposition": name})
 
@@ -320,7 +318,7 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
     row = service.session(path.sid)
     if not row.n_frames:
         raise NoRows("the session has no telemetry", session_id=row.session_id)
-    laps, where = await service.book.found(row)
+    laps, where = await service.book.load_laps(row)
     try:
         built = await build_track(service.db, row, laps, query.name or where.name)
     except TrackError as error:

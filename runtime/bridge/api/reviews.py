@@ -165,7 +165,7 @@ async def find_best_before(service: Service, row: SessionRow | None, driver: str
     for other in await list_sessions_here(service, driver, place):
         earlier = row is None or other.started_at < row.started_at
         if earlier and other.session_id != own:
-            summary = await service.book.seen(other)
+            summary = await service.book.find_recent(other)
             if summary is not None and summary.best_s is not None:
                 times.append(summary.best_s)
     return min(times, default=None)

@@ -274,7 +274,7 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         words, circuit = query.q.casefold().split(), service.book.circuit
         rows = [row for row in rows if _contains_words(row, (await circuit(row)).name, words)]
     rows = rows[: query.limit]
-    posted, seen = await group_reported_laps(service), service.book.seen
+    posted, seen = await group_reported_laps(service), service.book.find_recent
     records = [
         await _make_record(service, row, merge_laps(row, await seen(row), posted[row.session_id]))
         for row in rows

@@ -181,9 +181,7 @@ class TelemetryEvent(Wire):
         description="s compared with the best lap of the session, else the driver's best on the "
         "circuit, at the same point; positive is slower"
     )
-    predicted_s: float | None = Field(
-        description="s: the lap time if the rest of the lap equals that of the compared lap"
-    )
+    predicted_s: float | None = Field(description="s: lap time if delta_s stays as it is")
     replay_id: str | None = absent("only of a replayed frame")
     dropped: int | None = absent("frames dropped before this one")
 
@@ -449,9 +447,8 @@ def _read_signals(query: TelemetryQuery) -> frozenset[str] | None:
 async def _describe_session(request: web.Request, session_id: str) -> dict[str, object]:
     """Describe the session of a stream for its `hello`."""
     service = request.app[SERVICE]
-    actual = service.active_session() if session_id == ACTIVE else session_id
-    single = actual not in ("", EVERYTHING)
-    silent = (await service.circuits.look(actual)).silent if single else None
+    sid = service.active_session() if session_id == ACTIVE else session_id
+    silent = (await service.circuits.look(sid)).silent if sid not in ("", EVERYTHING) else None
     return {
         "session_id": session_id,
         "silent": silent,

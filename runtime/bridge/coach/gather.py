@@ -144,7 +144,7 @@ class Gathering:
         return [row for row in newest if await self.book.place(row) == place]
 
     async def _summaries(self, rows: Iterable[SessionRow]) -> tuple[DriverSession, ...]:
-        pairs = [(row, await self.book.seen(row)) for row in rows]
+        pairs = [(row, await self.book.find_recent(row)) for row in rows]
         return tuple(
             DriverSession(row.session_id, row.started_at, summary)
             for row, summary in pairs
@@ -155,7 +155,7 @@ class Gathering:
         """Return the best session of each driver, the quickest driver first."""
         best: dict[str, tuple[float, SessionRow]] = {}
         for row in rows:
-            summary = await self.book.seen(row)
+            summary = await self.book.find_recent(row)
             if summary is None or summary.best_s is None:
                 continue
             key = (row.driver or "").strip().casefold()

@@ -516,7 +516,7 @@ class Queries:
         """Make the view of the newest sessions and their laps."""
         book = self._gathering.book
         rows = self._gathering.store.sessions()[:MOST_SESSIONS]
-        seen = [await book.seen(row) for row in rows]
+        seen = [await book.find_recent(row) for row in rows]
         return {
             "session_id": _words([row.session_id for row in rows]),
             "driver": _words([row.driver for row in rows]),

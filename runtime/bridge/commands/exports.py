@@ -15,7 +15,7 @@ from runtime.bridge.commands.sessions import CannotMake, connect, open_store, re
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.lake.layout import Lake, folder_of, stamp_of
-from runtime.bridge.storage.lake.tables import packed
+from runtime.bridge.storage.lake.tables import pack_session
 from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
@@ -111,7 +111,7 @@ async def _open_source(settings: BridgeSettings) -> AsyncIterator[Source]:
             Session(name, folder_of(row), stamp_of(row, library.digest))
             for name, row in rows.items()
         ]
-        yield Source(sessions, lambda chosen: packed(store, book, rows[chosen.id], chosen.stamp))
+        yield Source(sessions, lambda s: pack_session(store, book, rows[s.id], s.stamp))
 
 
 def _connect_source(url: str) -> Source:
@@ -124,7 +124,7 @@ def _connect_source(url: str) -> Source:
         with connect(url, LONGEST_S) as bridge:
             return bridge.read(f"/session/{quote(session.id, safe='')}/lake.zip")
 
-    return Source(sessions, lambda chosen: asyncio.to_thread(read, chosen))
+    return Source(sessions, lambda session: asyncio.to_thread(read, session))
 
 
 def _parser() -> argparse.ArgumentParser:

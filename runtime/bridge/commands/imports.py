@@ -20,13 +20,7 @@ from tqdm import tqdm
 
 from runtime import VERSION
 from runtime.bridge.can.registry import RegistryError, load_registry
-from runtime.bridge.commands.flags import (
-    WRONG_USE,
-    make_parser,
-    read_line,
-    run_work,
-    write_line,
-)
+from runtime.bridge.commands.flags import WRONG_USE, make_parser, read_line, run_work, write_line
 from runtime.bridge.commands.sessions import CannotMake, connect, open_store, read_circuits
 from runtime.bridge.errors import code_of
 from runtime.bridge.formats.detection import MAX_BYTES, SUFFIXES, read_recording

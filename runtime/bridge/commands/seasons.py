@@ -26,9 +26,9 @@ from runtime.bridge.storage.lake.season import (
     Driving,
     Season,
     SessionDigest,
-    content_of,
     digest_session,
-    see_season,
+    hash_content,
+    summarise_season,
 )
 from runtime.bridge.track.file import format_track
 from runtime.bridge.track.library import Library
@@ -140,7 +140,7 @@ def digest_task(task: Task) -> Outcome:
     lake = Lake.open(task.place)
     try:
         files = {name: lake.read(f"{task.folder}/{name}.parquet") for name in TABLES}
-        content = content_of(files, task.circuit)
+        content = hash_content(files, task.circuit)
         if content == task.earlier:
             return Outcome(task.folder)
         digest = digest_session(task.folder, content, files, task.track)
@@ -202,7 +202,7 @@ def _read_earlier(result: Lake) -> dict[str, Json]:
 
 def _write(result: Lake, rows: Sequence[Json], damaged: Mapping[str, str]) -> str:
     """Write the result. Return the digest of its bytes."""
-    season = see_season(_DIGEST.validate_python(row) for row in rows)
+    season = summarise_season(_DIGEST.validate_python(row) for row in rows)
     sessions = [{**row, **(row["driving"] or {})} for row in rows]
     corners = [{**row, **corner} for row in sessions for corner in row.get("corners", ())]
     result.put("sessions.parquet", _write_parquet(sessions, SessionDigest, Driving))

@@ -57,8 +57,7 @@ async def open_store(
 async def open_session(
     settings: BridgeSettings, session: str, url: str | None
 ) -> AsyncIterator[OpenSession | str]:
-    """Open a session of the database, or yield the address of a bridge: *url*, else the one that
-    has the database open.
+    """Open a session, or yield *url* or the address of the bridge that has the database open.
 
     Raises `CannotMake` and `TrackError`.
     """
@@ -76,7 +75,7 @@ async def open_session(
             row = store.session(session)
             if row is None or not row.n_frames:
                 raise CannotMake("no such session, or it has no telemetry")
-            laps, where = await LapBook(store, library).found(row)
+            laps, where = await LapBook(store, library).load_laps(row)
             yield OpenSession(store, row, laps, where)
     except StoreUnusable as error:
         raise CannotMake(str(error)) from error

@@ -47,7 +47,7 @@ class Coaching(NamedTuple):
 
 async def find_coaching(store: Store, book: LapBook, row: SessionRow) -> Coaching:
     """The circuit of a session as it stands; one that is not known here from its own laps."""
-    laps, where = await book.found(row)
+    laps, where = await book.load_laps(row)
     if where.track is None:
         return await asyncio.to_thread(_own_circuit, laps, where.name or row.session_id)
     history = await asyncio.to_thread(read_history, laps, where.track)
@@ -71,7 +71,7 @@ async def find_record(store: Store, book: LapBook, row: SessionRow, track: Track
     for other in others:
         if other.session_id == row.session_id or not other.n_frames:
             continue
-        summary, where = await book.seen(other), await book.circuit(other)
+        summary, where = await book.find_recent(other), await book.circuit(other)
         if summary is None or summary.best_s is None:
             continue
         if where.track is None or where.track.id != track.id:
@@ -80,7 +80,7 @@ async def find_record(store: Store, book: LapBook, row: SessionRow, track: Track
             best = summary.best_s, other
     if best is None:
         return None
-    laps, _ = await book.found(best[1])
+    laps, _ = await book.load_laps(best[1])
     history = await asyncio.to_thread(read_history, laps, track)
     traces = [lap.trace for lap in history.laps if lap.trace is not None]
     return min(traces, key=lambda trace: trace.lap_s, default=None)

@@ -1,4 +1,4 @@
-"""Analytics of the stored sessions: computed once, and kept for as long as there is room."""
+"""Analytics of the stored sessions, computed once and cached."""
 
 import asyncio
 from collections import OrderedDict
@@ -13,19 +13,19 @@ from runtime.bridge.storage.lapbook import LapBook, state_of
 from runtime.bridge.storage.records import SessionRow
 
 DRIVES: Final = 3
-"""Sessions whose arrays are kept: some 40 MB for an hour at 100 Hz."""
+"""Sessions whose arrays are cached: some 40 MB for an hour at 100 Hz."""
 RESULTS: Final = 512
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class Scope(NamedTuple):
-    """Which part of a session an analytic is about."""
+    """The part of a session to analyse."""
 
     partial: bool | None = None
-    """Whether a session without a complete lap counts as one; None: nobody could ask for that."""
+    """Whether a session without a complete lap counts as one; None: the caller has no choice."""
     lap: int | None = None
-    """The only complete lap to look at."""
+    """The only complete lap to analyse."""
 
 
 class _Key(NamedTuple):
@@ -36,7 +36,7 @@ class _Key(NamedTuple):
     scope: Scope
 
     def is_outdated_by(self, other: "_Key") -> bool:
-        """Whether it is of an earlier state of the session, which nobody asks for again."""
+        """Whether it belongs to an earlier state of the session, which is not needed again."""
         earlier = (self.version, not self.is_open) < (other.version, not other.is_open)
         return self.session_id == other.session_id and (
             earlier or self.session_key != other.session_key
@@ -44,16 +44,16 @@ class _Key(NamedTuple):
 
 
 _Name: TypeAlias = tuple[_Key, *tuple[Hashable, ...]]
-"""Of what was computed of a session."""
+"""The name of a result of a session."""
 
 
-def _key(row: SessionRow, scope: Scope) -> _Key:
-    scope = scope._replace(partial=bool(scope.partial))  # the same, whoever asks
+def _make_key(row: SessionRow, scope: Scope) -> _Key:
+    scope = scope._replace(partial=bool(scope.partial))  # equal for None and False
     return _Key(*state_of(row), scope)
 
 
 class Analyses:
-    """Computes analytics in a thread, one at a time, and keeps what it computed."""
+    """Computes analytics in a thread, one at a time, and caches the results."""
 
     def __init__(self, book: LapBook) -> None:
         self._book = book
@@ -69,99 +69,99 @@ class Analyses:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """What *compute* gives for the session as it stands in *row*.
+        """Return the result of *compute* for the session in *row*.
 
-        *compute* is a pure function of a module; what else it is given is hashable. Raises
-        `NoRows`, `NoCompleteLap`, `UnknownLap`, `NoGeometry`.
+        *compute* is a pure function of a module, with hashable further arguments. Raises `NoRows`,
+        `NoCompleteLap`, `UnknownLap`, `NoGeometry`.
         """
         if not row.n_frames:
             raise NoRows("the session has no telemetry", session_id=row.session_id)
-        scope = await self._settled(row, scope)
-        key = _key(row, scope)
+        scope = await self._settle(row, scope)
+        key = _make_key(row, scope)
         function = (compute.__module__, compute.__qualname__)
         name = (key, function, args, tuple(sorted(kwargs.items())))
         if name not in self._results:
             async with self._turn:
                 if name not in self._results:
                     drive = await self.drive(row, scope)
-                    result = await _aside(row, scope, lambda: compute(drive, *args, **kwargs))
+                    result = await _compute(row, scope, lambda: compute(drive, *args, **kwargs))
                     self._keep(name, result)
-        return cast(T, self._asked_for(name))
+        return cast(T, self._use(name))
 
     async def once(self, row: SessionRow, name: Hashable, find: Callable[[], Awaitable[T]]) -> T:
-        """What *find* finds out about the session as it stands in *row*.
+        """Return the result of *find* for the session in *row*.
 
-        *name* holds all that it depends on besides the telemetry. Raises what *find* raises.
+        *name* contains everything it depends on besides the telemetry. Raises the errors of *find*.
         """
-        key = _key(row, Scope()), name
+        key = _make_key(row, Scope()), name
         if key not in self._results:
             self._keep(key, await find())
-        return cast(T, self._asked_for(key))
+        return cast(T, self._use(key))
 
     async def drive(self, row: SessionRow, scope: Scope) -> Drive:
-        """The session on its circuit. Raises what `of` raises."""
-        scope = await self._settled(row, scope)
-        key = _key(row, scope)
+        """Load the session on its circuit. Raises the errors of `of`."""
+        scope = await self._settle(row, scope)
+        key = _make_key(row, scope)
         if key not in self._drives:
-            made = await self._made(row, scope)
+            drive = await self._make_drive(row, scope)
             for old in [old for old in self._drives if old.is_outdated_by(key)]:
                 del self._drives[old]
-            self._drives[key] = made
+            self._drives[key] = drive
             while len(self._drives) > DRIVES:
                 self._drives.popitem(last=False)
         self._drives.move_to_end(key)
         return self._drives[key]
 
     def forget(self, session_id: str) -> None:
-        """Drop what was computed of a session that was deleted."""
+        """Drop the results of a deleted session."""
         for key in [key for key in self._drives if key.session_id == session_id]:
             del self._drives[key]
         for name in [name for name in self._results if name[0].session_id == session_id]:
             del self._results[name]
 
     def _keep(self, name: _Name, result: object) -> None:
-        """Keep a result in place of those of earlier states: a session that goes on has many."""
+        """Cache a result and drop those of earlier states, of which an open session has many."""
         for old in [old for old in self._results if old[0].is_outdated_by(name[0])]:
             del self._results[old]
         self._results[name] = result
 
-    def _asked_for(self, name: _Name) -> object:
-        """A result that is kept, and that outlives those that nobody asks for."""
+    def _use(self, name: _Name) -> object:
+        """Return a cached result, which now outlives less recently used ones."""
         self._results.move_to_end(name)
         while len(self._results) > RESULTS:
             self._results.popitem(last=False)
         return self._results[name]
 
-    async def _settled(self, row: SessionRow, scope: Scope) -> Scope:
-        """The same part: a session that has a complete lap counts as it is, whoever asks."""
+    async def _settle(self, row: SessionRow, scope: Scope) -> Scope:
+        """Drop *partial* from the scope if the session has a complete lap."""
         if scope.partial:
             summary = await self._book.summary(row)
             if summary is not None and summary.laps:
                 return scope._replace(partial=False)
         return scope
 
-    async def _made(self, row: SessionRow, scope: Scope) -> Drive:
+    async def _make_drive(self, row: SessionRow, scope: Scope) -> Drive:
         if scope.lap is not None:
             whole = await self.drive(row, Scope(scope.partial))
-            return await _aside(row, scope, lambda: pure.restrict_to_lap(whole, scope.lap or 0))
-        laps, where = await self._book.found(row)
-        return await _aside(
+            return await _compute(row, scope, lambda: pure.restrict_to_lap(whole, scope.lap or 0))
+        laps, where = await self._book.load_laps(row)
+        return await _compute(
             row,
             scope,
             lambda: pure.drive_of(laps, where.track, words=where.name, partial=bool(scope.partial)),
         )
 
 
-async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
-    """Do pure work in a thread; its errors as those of the bridge."""
+async def _compute(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
+    """Do pure work in a thread, and convert its errors to those of the bridge."""
     try:
         return await asyncio.to_thread(work)
     except pure.NoLaps as problem:
         why = errors.NoCompleteLap.text
         if scope.partial:
-            why = "the session's frames cover no time, so it does not count as one lap either"
+            why = "the session's frames cover no time, so it cannot be treated as one lap either"
         elif scope.partial is not None:
-            why += "; partial=true takes it as one"
+            why += "; partial=true treats it as one"
         raise errors.NoCompleteLap(why, session_id=row.session_id) from problem
     except pure.NoSuchLap as problem:
         raise errors.UnknownLap(session_id=row.session_id) from problem

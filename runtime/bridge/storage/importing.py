@@ -9,14 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.recording import (
-    WIDE,
-    WIDE_SIGNALS,
-    Frames,
-    Numbers,
-    Recording,
-    Samples,
-)
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
 from runtime.bridge.storage.backend import Columns, FrameRun, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.records import (

@@ -1,4 +1,4 @@
-"""What laps the stored sessions have and where they were driven: found once, and kept."""
+"""Laps and circuits of the stored sessions: found once, then cached."""
 
 import asyncio
 import contextlib
@@ -32,61 +32,61 @@ ALTITUDE: Final = "altitude_m"
 REMEMBERED: Final = 2000
 """Summaries kept in memory, some kB each."""
 BEHIND_S: Final = 10.0
-"""What lists tell of the session that a bus fills was true so long ago at most."""
+"""Greatest age of the laps that lists show of a session filled by a bus."""
 SURE_LAPS: Final = 2
-"""From so many laps on a session that goes on keeps the gate that was chosen for it."""
+"""Number of laps from which on an open session keeps its chosen gate."""
 OPEN: Final = 256
 METHOD: Final = 13
-"""Raised whenever the same frames give other laps than before: what was kept is found anew."""
+"""Increased whenever the same frames give other laps than before, which invalidates caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What was found in the frames of a session."""
+    """The findings in the frames of a session."""
 
     summary: Summary
     circuit: str | None
     """Id of the circuit."""
     ground: Ground | None
     name: str
-    """Of the place."""
+    """Name of the place."""
     site: Site | None
     gate: ChosenGate | None
-    """Where the laps were cut, if nobody gave a gate: looking for it takes longest."""
+    """The gate of the laps, if none was given: the search for it takes longest."""
     made_with: str
-    """The method and the circuits that it was found with."""
+    """The method and the circuits that were used."""
     __pydantic_config__: ClassVar = ConfigDict(ser_json_inf_nan="constants")
 
 
-_KEPT: Final = TypeAdapter(_Findings)
+_FINDINGS: Final = TypeAdapter(_Findings)
 
 
-class _Known(NamedTuple):
-    """What is known of a session at one of its versions."""
+class _Entry(NamedTuple):
+    """The findings of a session at one of its versions."""
 
     key: int
-    """Of the session: another one may come to have its id."""
+    """Key of the session, as another one may get its id."""
     version: int
     findings: _Findings | None
-    """None: what is stored of the session cannot be read."""
+    """None: the stored data of the session cannot be read."""
     sought_at: float
-    """On the book's clock."""
+    """Time of the search, on the book's clock."""
     is_open: bool
-    """Whether the session went on then: once it has ended its gate is chosen from all of it."""
+    """Whether the session was open: once it has ended, its gate is chosen from all of it."""
 
     def is_of(self, row: SessionRow) -> bool:
-        """Whether it still holds for a session as it stands in *row*."""
+        """Whether the findings still hold for the session in *row*."""
         same = self.key == row.key and self.version >= row.version
         return same and not (self.is_open and row.ended_at is not None)
 
 
 def state_of(row: SessionRow) -> tuple[str, int, int, bool]:
-    """Id, key and version of a session, and whether it goes on: its laps are found of these."""
+    """Return id, key and version of a session, and whether it is open; its laps depend on these."""
     return row.session_id, row.key, row.version, row.ended_at is None
 
 
 class _Latest(NamedTuple):
-    """The laps whose summary was found last, with their frames."""
+    """The laps that were summarised last, with their frames."""
 
     state: tuple[str, int, int, bool]
     laps: Laps
@@ -94,7 +94,7 @@ class _Latest(NamedTuple):
 
 
 class LapBook:
-    """Answers what laps a session has and where they were driven; works on one at a time."""
+    """Finds the laps of sessions and where they were driven, one session at a time."""
 
     def __init__(
         self, store: Store, library: Library, clock: Callable[[], float] = time.monotonic
@@ -102,38 +102,38 @@ class LapBook:
         self._store = store
         self._library = library
         self._clock = clock
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._turn = asyncio.Lock()
         self._unnamed: dict[str, Site] = {}
         self._gates: OrderedDict[str, ChosenGate] = OrderedDict()
-        """Of sessions that go on: corners and laps keep their names and numbers while driven."""
+        """Gates of open sessions, so that corners and laps keep names and numbers while driving."""
         self._made_with = f"{METHOD} {library.digest}"
         self._latest: _Latest | None = None
-        """For the analytics that are usually asked for next."""
+        """For the analytics, which usually follow."""
 
     async def circuit(self, row: SessionRow) -> Identity:
-        """Where a session was driven; without telemetry, where its driver says.
+        """Identify the circuit of a session; without telemetry, by the track that was given.
 
-        As lists see it: see `seen`.
+        The answer may be as old as that of `find_recent`.
         """
-        findings = await self._seen(row)
+        findings = await self._find_recent(row)
         if findings is None:
             words = row.track or ""
             track = self._library.by_name(words)
             ground: Ground | None = None if track is None else "driver"
             return Identity(track, ground, words)
-        return self._identity(findings)
+        return self._make_identity(findings)
 
-    def _identity(self, findings: _Findings) -> Identity:
+    def _make_identity(self, findings: _Findings) -> Identity:
         track = self._library.tracks.get(findings.circuit or "")
         return Identity(track, findings.ground, findings.name)
 
     async def place(self, row: SessionRow) -> str:
-        """The same for all sessions of one circuit, known here or not; empty: nobody knows.
+        """Return a key that is equal for all sessions on a circuit, known or not; empty: unknown.
 
-        A circuit that nobody named is recognised by where its laps lie and how long they are.
+        An unnamed circuit is recognised by position and length of its laps.
         """
-        findings = await self._seen(row)
+        findings = await self._find_recent(row)
         where = await self.circuit(row)
         if where.name or findings is None or findings.site is None:
             return self._library.key(where.name)
@@ -145,104 +145,104 @@ class LapBook:
         return name
 
     async def summary(self, row: SessionRow) -> Summary | None:
-        """The laps of a session as it stands in *row*; None without frames."""
-        findings = await self._findings(row)
+        """Summarise the laps of the session in *row*; None without frames."""
+        findings = await self._find_findings(row)
         return findings.summary if findings is not None else None
 
-    async def seen(self, row: SessionRow) -> Summary | None:
-        """Like `summary`, for lists; None also where what is stored of the session is damaged.
+    async def find_recent(self, row: SessionRow) -> Summary | None:
+        """Like `summary`, for lists; None also if the stored data is damaged.
 
-        A bus changes its session many times a second, so that the laps of every list would be
-        looked for in all its frames: of that one, lists tell what was found `BEHIND_S` ago at most.
+        A bus changes its session many times a second, and every list would search all its frames
+        again. For such a session the summary may be up to `BEHIND_S` old.
         """
-        findings = await self._seen(row)
+        findings = await self._find_recent(row)
         return findings.summary if findings is not None else None
 
-    async def _findings(self, row: SessionRow) -> _Findings | None:
+    async def _find_findings(self, row: SessionRow) -> _Findings | None:
         if not row.n_frames:
             return None
-        if (findings := self._at_hand(row)) is not None:
+        if (findings := self._get_current(row)) is not None:
             return findings
         async with self._turn:
-            if (findings := self._at_hand(row)) is not None:
+            if (findings := self._get_current(row)) is not None:
                 return findings
             began = self._clock()
-            findings = await self._kept(row) or await self._found(row)
+            findings = await self._read_cached(row) or await self._search(row)
         self._remember(row, findings, began)
         return findings
 
-    async def _seen(self, row: SessionRow) -> _Findings | None:
-        known = self._known.get(row.session_id)
-        if known is not None:
-            filled = row.source in BUSES and row.ended_at is None and known.key == row.key
-            recent = filled and self._clock() - known.sought_at <= BEHIND_S
-            if recent or known.is_of(row):
-                return known.findings
+    async def _find_recent(self, row: SessionRow) -> _Findings | None:
+        entry = self._entries.get(row.session_id)
+        if entry is not None:
+            filled = row.source in BUSES and row.ended_at is None and entry.key == row.key
+            recent = filled and self._clock() - entry.sought_at <= BEHIND_S
+            if recent or entry.is_of(row):
+                return entry.findings
         began = self._clock()
         try:
-            return await self._findings(row)
+            return await self._find_findings(row)
         except StoreBusy:
             raise
         except UnknownSession:  # deleted meanwhile
             return None
         except Exception:
-            # A damaged file may as well give numbers that no recording has: one such session must
-            # not hide the others. Those who ask for it are told.
+            # A damaged file may give impossible numbers. Such a session must not hide the others;
+            # requests for the session itself get the error.
             log.exception("the laps of session %s cannot be found", row.session_id)
             self._remember(row, None, began)
             return None
 
-    def _at_hand(self, row: SessionRow) -> _Findings | None:
-        known = self._known.get(row.session_id)
-        return known.findings if known is not None and known.is_of(row) else None
+    def _get_current(self, row: SessionRow) -> _Findings | None:
+        entry = self._entries.get(row.session_id)
+        return entry.findings if entry is not None and entry.is_of(row) else None
 
-    async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
-        """The laps with their frames, and the circuit, for analytics."""
+    async def load_laps(self, row: SessionRow) -> tuple[Laps, Identity]:
+        """Load the laps with their frames, and the circuit, for analytics."""
         latest = self._latest
         if latest is not None and latest.state == state_of(row):
-            self._latest = None  # whoever asked keeps them
+            self._latest = None  # the caller keeps them
             return latest.laps, latest.where
-        findings = self._at_hand(row) or await self._kept(row)
+        findings = self._get_current(row) or await self._read_cached(row)
         frames, extras = await self._read(row)
         return await asyncio.to_thread(self._find, frames, extras, row, findings)
 
     async def _read(self, row: SessionRow) -> tuple[Frames, dict[str, Samples]]:
-        """The frames of a session, and what its series is read with besides."""
+        """Read the frames of a session, and the signals that complete its series."""
         frames = await self._store.read_frames(row.session_id)
         return frames, await self._store.read_signals(row.session_id, SIGNALS)
 
-    async def _kept(self, row: SessionRow) -> _Findings | None:
-        """What an earlier run of the bridge found, if session and circuits are as they were."""
+    async def _read_cached(self, row: SessionRow) -> _Findings | None:
+        """Read the findings of an earlier run, if session and circuits have not changed."""
         try:
             text = await self._store.lap_cache(row.session_id, row.version)
-            kept = None if text is None else _KEPT.validate_json(text)
+            cached = None if text is None else _FINDINGS.validate_json(text)
         except (KeyError, TypeError, ValueError):  # of another version of this program
             return None
-        except StoreDamaged:  # they can be found again, if the frames are not
+        except StoreDamaged:  # they can be found again if the frames are intact
             return None
-        return kept if kept is not None and kept.made_with == self._made_with else None
+        return cached if cached is not None and cached.made_with == self._made_with else None
 
-    async def _found(self, row: SessionRow) -> _Findings:
+    async def _search(self, row: SessionRow) -> _Findings:
         frames, extras = await self._read(row)
         laps, where = await asyncio.to_thread(self._find, frames, extras, row)
-        found = await asyncio.to_thread(self._summarise, laps, where)
+        findings = await asyncio.to_thread(self._summarise, laps, where)
         self._latest = _Latest(state_of(row), laps, where)
         if row.ended_at is not None:
-            text = _KEPT.dump_json(found).decode()
+            text = _FINDINGS.dump_json(findings).decode()
             with contextlib.suppress(StoreDamaged):
                 await self._store.put_lap_cache(row.session_id, row.version, text)
-        return found
+        return findings
 
     def _remember(self, row: SessionRow, findings: _Findings | None, began: float) -> None:
-        self._known.pop(row.session_id, None)
+        self._entries.pop(row.session_id, None)
         is_open = row.ended_at is None
-        self._known[row.session_id] = _Known(row.key, row.version, findings, began, is_open)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        self._entries[row.session_id] = _Entry(row.key, row.version, findings, began, is_open)
+        if len(self._entries) > REMEMBERED:
+            self._entries.popitem(last=False)
 
     def forget(self, session_id: str) -> None:
-        """Drop what is known of a session that was deleted."""
-        self._known.pop(session_id, None)
+        """Drop everything about a deleted session."""
+        self._entries.pop(session_id, None)
         self._gates.pop(session_id, None)
         self._latest = None
 
@@ -253,13 +253,13 @@ class LapBook:
         row: SessionRow,
         findings: _Findings | None = None,
     ) -> tuple[Laps, Identity]:
-        """The laps and their circuit; without one, laps of the gate that the file gave.
+        """Find the laps and their circuit; without one, the laps of the file's gate.
 
-        *findings* are those of the same frames, as far as they are known already.
+        *findings* are those of the same frames, if they are known already.
         """
         if findings is not None:
             whole = build_series(frames, extras, frozenset(findings.summary.derived))
-            where = self._identity(findings)
+            where = self._make_identity(findings)
         else:
             whole = build_series(frames, extras)
             where = identify_circuit(whole, row.track or "", self._library)
@@ -287,9 +287,9 @@ class LapBook:
 
 
 async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> BuiltTrack:
-    """The circuit that a session drives, called *name*, else as the session.
+    """Build the circuit of a session, called *name*, else after the session.
 
-    Raises `TrackError` where no lap is good enough, or the name has no letter.
+    Raises `TrackError` if no lap is good enough, or the name has no letter or digit.
     """
     title = name or row.session_id
     if not slugify(title):

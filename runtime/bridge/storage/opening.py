@@ -15,13 +15,7 @@ from runtime.bridge.storage import salvage, sessions, sqlite, telemetry, transac
 from runtime.bridge.storage.backend import Connection, Engine, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
 from runtime.bridge.storage.records import DISCOVERED, Backend, Choice, SignalRow
-from runtime.bridge.storage.transaction import (
-    SESSION_COLUMNS,
-    Session,
-    State,
-    Transaction,
-    select,
-)
+from runtime.bridge.storage.transaction import SESSION_COLUMNS, Session, State, Transaction, select
 from runtime.bridge.storage.writer import Write
 from runtime.web import instance
 

@@ -20,7 +20,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from runtime.bridge.commands import exports, seasons
-from runtime.bridge.storage.lake.season import SessionDigest, digest_session, see_season
+from runtime.bridge.storage.lake.season import SessionDigest, digest_session, summarise_season
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, bridging, frame_objects, settings_for
 from tools.drive import drive
@@ -87,7 +87,7 @@ def test_laps_of_two_circuits_are_never_ranked_against_each_other(seen: Path) ->
     rows = stored.validate_python(result(seen / "digest")["sessions"])
     elsewhere = [replace(row, folder=f"{row.folder}-b", track="Elsewhere") for row in rows]
 
-    best = see_season([*rows, *elsewhere]).best_laps
+    best = summarise_season([*rows, *elsewhere]).best_laps
 
     ranks = [(entry.lap.track, entry.rank) for entry in best]
     tracks = sorted([TRACK.name, "Elsewhere"])
@@ -202,11 +202,11 @@ def keep(path: Path, *, drop: str = "", null: str = "") -> None:
         ("laps", lambda path: path.write_bytes(b""), "laps.parquet is damaged"),
         ("session", cut, "session.parquet is damaged"),
         ("laps", lambda path: shutil.copy(path.with_name("signals.parquet"), path), "a column"),
-        ("session", lambda path: keep(path, drop="track_id"), "session.parquet has no column"),
+        ("session", lambda path: keep(path, drop="track_id"), "session.parquet lacks a column"),
         (
             "session",
             lambda path: keep(path, null="started_at"),
-            "session.parquet does not say when",
+            "session.parquet lacks the start",
         ),
     ],
 )

@@ -55,7 +55,7 @@ class Drive:
 
     async def listed(self) -> int:
         """The laps that a list tells."""
-        summary = await self.book.seen(self.row())
+        summary = await self.book.find_recent(self.row())
         return len(summary.laps) if summary is not None else 0
 
     async def exact(self) -> int:
@@ -136,10 +136,10 @@ async def test_laps_are_the_same_once_it_is_known_where_they_were_driven(
     await car.on(1.0)
     await car.store.end_session("s", 1)
     book = LapBook(car.store, Library(tracks))
-    laps, where = await book.found(car.row())
+    laps, where = await book.load_laps(car.row())
     await book.summary(car.row())
 
     for later in (book, LapBook(car.store, Library(tracks))):
-        again, there = await later.found(car.row())
+        again, there = await later.load_laps(car.row())
         assert (again.segments, again.gate, again.chosen) == (laps.segments, laps.gate, laps.chosen)
         assert there == where

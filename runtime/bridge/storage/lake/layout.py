@@ -1,7 +1,7 @@
-"""A lake of sessions on this machine or in an object store: its folders, and files in and out.
+"""A lake of sessions on this machine or in an object store: its folders and file access.
 
-The files of a session lie in a folder of their own, named after season, car and session as Hive
-does, so that DuckDB, Spark and pandas read many sessions as one table and skip the others.
+Each session has its own folder, named after season, car and session in Hive style, so that DuckDB,
+Spark and pandas read many sessions as one table and skip the others.
 """
 
 import hashlib
@@ -24,45 +24,45 @@ from runtime.bridge.storage.lapbook import METHOD
 from runtime.bridge.storage.records import SessionRow
 
 TABLES: Final = ("telemetry", "signals", "laps", "session")
-"""The last one is written last: a folder that has it is whole."""
+"""The last one is written last: a folder with it is complete."""
 LAYOUT: Final = 2
-"""Raised when columns change: what is there is written anew."""
+"""Increased when columns change, so that existing files are written again."""
 UNNAMED: Final = "unnamed"
 LONGEST: Final = 200
-"""Characters of a name in a folder's; file systems take 255 bytes with what stands around it."""
+"""Most characters of a name within a folder's name, for which file systems allow 255 bytes."""
 STAMP: Final = b"stamp"
-"""Under which the files' metadata tell what they were made of."""
+"""Metadata key of the files for the state that they were made from."""
 CUT: Final = b"cut"
-"""Under which those of `laps` tell where and how the session was cut into laps."""
+"""Metadata key of `laps` for where and how the session was cut into laps."""
 
 
 def folder_of(row: SessionRow) -> str:
-    """Where the files of a session lie in the lake: ``season=2026/car=c03/session=monday``."""
+    """Return a session's folder in the lake: ``season=2026/car=c03/session=monday``."""
     season = datetime.fromtimestamp(row.started_at / 1000, UTC).year
-    return f"season={season}/car={_escaped(row.car or UNNAMED)}/session={_escaped(row.session_id)}"
+    return f"season={season}/car={_escape(row.car or UNNAMED)}/session={_escape(row.session_id)}"
 
 
 def stamp_of(row: SessionRow, circuits: str) -> str:
-    """Tells whether files are of the session as it is now; *circuits*: digest of the circuits."""
+    """Return a digest that changes with the session; *circuits*: digest of the circuits."""
     facts = {name: value for name, value in asdict(row).items() if name != "key"}
     made_of = (LAYOUT, METHOD, circuits, sorted(facts.items(), key=str))
     return hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
-def _escaped(value: str) -> str:
-    """As a part of a path, with nothing in it that a folder's name may not have.
+def _escape(value: str) -> str:
+    """Escape a value for use in a folder's name.
 
-    A name that is too long is cut, and a digest of the whole tells it from others.
+    A value that is too long is truncated, and a digest of the whole is appended.
     """
     part = quote(value, safe=" ") if value.strip(".") else value.replace(".", "%2E")
     if len(part) <= LONGEST:
         return part
-    kept = re.sub("%.?$", "", part[:LONGEST])  # no half of an escaped byte
-    return f"{kept}~{hashlib.sha256(value.encode()).hexdigest()[:12]}"
+    head = re.sub("%.?$", "", part[:LONGEST])  # no half of an escaped byte
+    return f"{head}~{hashlib.sha256(value.encode()).hexdigest()[:12]}"
 
 
 class Lake:
-    """The folders of a lake; every path is below its root. What fails raises OSError."""
+    """The folders of a lake; all paths are relative to its root. Failures raise OSError."""
 
     def __init__(self, files: fs.FileSystem, root: str) -> None:
         self._files = files
@@ -71,49 +71,49 @@ class Lake:
 
     @classmethod
     def open(cls, place: str) -> "Lake":
-        """A folder, or an address as ``s3://bucket/path``. Raises OSError and ArrowException."""
+        """Open a folder or an address (``s3://bucket/path``). Raises OSError, ArrowException."""
         if "://" in place:
             return cls(*fs.FileSystem.from_uri(place))
         return cls(fs.LocalFileSystem(), Path(place).absolute().as_posix())
 
     def inside(self, folder: str) -> "Lake":
-        """A folder of it as a place of its own."""
+        """Return a folder of the lake as a lake."""
         return Lake(self._files, f"{self._root}/{folder}")
 
     def folders(self) -> dict[str, set[str]]:
-        """The tables of each folder that has any, in the order of the folders."""
+        """List the folders that have tables, sorted, and the tables of each."""
         selector = fs.FileSelector(self._root, recursive=True, allow_not_found=True)
-        found = defaultdict(set)
+        folders = defaultdict(set)
         for info in self._files.get_file_info(selector):
             folder, _, name = info.path.removeprefix(f"{self._root}/").rpartition("/")
             table = name.removesuffix(".parquet")
             if folder.count("/") == 2 and name != table and table in TABLES:
-                found[folder].add(table)
-        return dict(sorted(found.items()))
+                folders[folder].add(table)
+        return dict(sorted(folders.items()))
 
     def stamps(self) -> dict[str, str]:
-        """What the files of each folder that is whole were made of."""
-        found = {}
+        """Read the stamp of each complete folder."""
+        stamps = {}
         for folder, tables in self.folders().items():
             if TABLES[-1] in tables:
                 metadata: dict[bytes, bytes] = {}
                 path = f"{self._root}/{folder}/{TABLES[-1]}.parquet"
-                # A damaged one has none, and is written anew.
+                # A damaged file has none, and is written again.
                 with (
                     suppress(pa.ArrowException, OSError),
                     self._files.open_input_file(path) as file,
                 ):
                     metadata = pq.read_schema(file).metadata or {}
-                found[folder] = metadata.get(STAMP, b"").decode(errors="replace")
-        return found
+                stamps[folder] = metadata.get(STAMP, b"").decode(errors="replace")
+        return stamps
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Read a whole file."""
         with self._files.open_input_stream(f"{self._root}/{path}") as file:
             return bytes(file.read())
 
     def write(self, folder: str, archive: bytes) -> None:
-        """Put the files of a session there, the one that says that it is whole last."""
+        """Write the files of a session, the one that marks it as complete last."""
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             for name in files.namelist():
                 self.put(f"{folder}/{name}", files.read(name))
@@ -123,7 +123,7 @@ class Lake:
         self._files.delete_dir(f"{self._root}/{folder}")
 
     def put(self, path: str, data: bytes) -> None:
-        """A file is the old one or the new one at any moment; an object store does so by itself."""
+        """Write a file atomically, as an object store does anyway."""
         path = f"{self._root}/{path}"
         if self._is_local:
             self._files.create_dir(path.rpartition("/")[0])

@@ -1,4 +1,4 @@
-"""A session as it lies in a lake, read back into the laps that the analytics work on."""
+"""Reads a session of a lake back into the laps that the analytics work on."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Damaged(Exception):
 
 
 class About(NamedTuple):
-    """What the summary of a session says."""
+    """The summary of a session."""
 
     session_id: str
     driver: str | None
@@ -35,42 +35,42 @@ class About(NamedTuple):
 
 
 def read_about(session: bytes) -> About:
-    """The summary out of the file `session`. Raises `Damaged`."""
-    table = _table("session", session)
+    """Read the summary from the file `session`. Raises `Damaged`."""
+    table = _read_table("session", session)
     if (table.schema.metadata or {}).get(b"layout") != str(LAYOUT).encode():
         raise Damaged(STALE)
     rows = table.to_pylist()
     if len(rows) != 1:
-        raise Damaged("session.parquet does not hold one session")
+        raise Damaged("session.parquet does not contain exactly one session")
     try:
         facts = {name: rows[0][name] for name in About._fields if name != "started_at"}
         started_at = table["started_at"].cast(pa.int64())[0].as_py()
     except (KeyError, pa.ArrowException) as problem:
-        raise Damaged(f"session.parquet has no column of the kind: {problem}") from problem
+        raise Damaged(f"session.parquet lacks a column: {problem}") from problem
     if started_at is None:
-        raise Damaged("session.parquet does not say when the session began")
+        raise Damaged("session.parquet lacks the start of the session")
     return About(**facts, started_at=started_at)
 
 
 def read_laps(files: Mapping[str, bytes], track: Track | None) -> tuple[Laps, tuple[str, ...]]:
-    """The laps that the lake has, with their frames, and the names of all that was recorded.
+    """Read the laps with their frames, and the names of all recorded channels.
 
-    *track* is the circuit of the session, where it has one. Raises `Damaged`.
+    *track* is the circuit of the session, if it has one. Raises `Damaged`.
     """
-    telemetry = _table("telemetry", files["telemetry"])
-    signals, laps = _table("signals", files["signals"]), _table("laps", files["laps"])
+    telemetry = _read_table("telemetry", files["telemetry"])
+    signals, laps = _read_table("signals", files["signals"]), _read_table("laps", files["laps"])
     try:
         frames = Frames({name: telemetry[name].to_numpy() for name in WIDE})
-        extras = {name: _samples(signals, name) for name in SIGNALS}
+        extras = {name: _select_samples(signals, name) for name in SIGNALS}
         cut = json.loads(laps.schema.metadata[CUT])
-        found = [_segment(row) for row in laps.to_pylist()]
+        segments = [_make_segment(row) for row in laps.to_pylist()]
     except (KeyError, TypeError, ValueError) as problem:
-        raise Damaged(f"a column is missing or is none of this table: {problem}") from problem
+        raise Damaged(f"a column is missing or invalid: {problem}") from problem
     recorded = [name for name in WIDE if telemetry[name].null_count < len(telemetry)]
     names = pc.unique(signals["signal_name"]).to_pylist()
     restored = restore_laps(
         build_series(frames, extras),
-        found,
+        segments,
         gate=Gate(*cut["gate"]) if cut["gate"] else None,
         splits=tuple(Gate(*gate) for gate in cut["splits"]),
         length_m=cut["length_m"],
@@ -80,18 +80,18 @@ def read_laps(files: Mapping[str, bytes], track: Track | None) -> tuple[Laps, tu
     return restored, (*recorded, *sorted(names))
 
 
-def _samples(signals: pa.Table, name: str) -> Samples:
+def _select_samples(signals: pa.Table, name: str) -> Samples:
     rows = signals.filter(pc.equal(signals["signal_name"], name))
     return Samples(rows["t"].to_numpy(), rows["value"].to_numpy())
 
 
-def _segment(row: Mapping[str, object]) -> Segment:
-    """A stretch of the session; its frames are found later."""
-    told = {name: row[name] for name in Segment._fields if name in row}
-    return Segment(**told, number=row["lap"], first=0, last=0)  # type: ignore[arg-type]
+def _make_segment(row: Mapping[str, object]) -> Segment:
+    """Convert a row to a segment, whose frames are found later."""
+    facts = {name: row[name] for name in Segment._fields if name in row}
+    return Segment(**facts, number=row["lap"], first=0, last=0)  # type: ignore[arg-type]
 
 
-def _table(name: str, data: bytes) -> pa.Table:
+def _read_table(name: str, data: bytes) -> pa.Table:
     try:
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
     except (OSError, ValueError, pa.ArrowException) as problem:

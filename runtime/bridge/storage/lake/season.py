@@ -1,4 +1,4 @@
-"""A season in a lake: the digest of each session, and what the sessions show together."""
+"""A season in a lake: the digest of each session, and the summary of all."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -30,27 +30,27 @@ from runtime.bridge.track.identity import Site, locate_site
 from runtime.bridge.track.model import Track
 
 REPEATED: Final = 2
-"""In so many sessions a corner must have cost time."""
+"""Sessions in which a corner must have cost time to count."""
 
 
 @dataclass(frozen=True, slots=True)
 class CornerDigest:
-    """A corner in one session; null where nothing is known."""
+    """A corner in a session; null where unknown."""
 
     corner: str
     passes: int
     grade: str | None
     score: Share | None
     lost_s: Seconds | None
-    """s: the usual pass less the best one"""
+    """s: the usual pass minus the best one"""
     cause: str | None
     """what explains the largest part of that"""
     std_s: Seconds | None
-    """s: of the times of its passes"""
+    """s: standard deviation of its times"""
     apex_kmh: Kmh | None
     """km/h of the usual pass"""
     max_decel_g: Gravity | None
-    """g, negative: of the braking before it"""
+    """g, negative: hardest braking before it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,24 @@ class Driving:
 
     median_lap_s: Seconds
     lap_std_s: Seconds
-    """s: of the laps as a whole population"""
+    """s: population standard deviation of the lap times"""
     ideal_sectors_s: Seconds | None
     """s: sum of the best sectors"""
     ideal_parts_s: Seconds | None
     """s: sum of the best corners and straights"""
     max_combo_g: Gravity | None
     envelope_g: Gravity | None
-    """g that count as all of the grip"""
+    """g that count as full use of the grip"""
     over_limit_pct: FinePercent | None
     """% of the time beyond that"""
     grip_band: str | None
-    """in which most of the time was spent, where an acceleration was measured"""
+    """the band with most of the time, if accelerations were measured"""
     max_decel_g: Gravity | None
-    """g, negative: of the corner that is braked for hardest"""
+    """g, negative: hardest braking before any corner"""
     nothing_time_s: Seconds | None
     """s between brake and throttle, mean"""
     corners: tuple[CornerDigest, ...]
-    """in lap order; none where they are not known"""
+    """in lap order; empty if unknown"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +95,24 @@ class SessionDigest:
     """Unix milliseconds"""
     frames: int
     site: Site | None
-    """where its laps lie, by which a circuit without a name is recognised"""
+    """position and length of its laps, which identify an unnamed circuit"""
     recorded: tuple[str, ...]
-    """names of all channels that are there"""
+    """names of all recorded channels"""
     summary: Summary
     driving: Driving | None
     """null without a complete lap"""
 
 
-def content_of(files: Mapping[str, bytes], circuit: str) -> str:
-    """All that a digest depends on, in one word; *circuit*: digest of its track."""
-    made_of = [_code(), circuit]
+def hash_content(files: Mapping[str, bytes], circuit: str) -> str:
+    """Hash everything that a digest depends on; *circuit*: digest of its track."""
+    made_of = [_hash_code(), circuit]
     made_of += [hashlib.sha256(files[name]).hexdigest() for name in TABLES]
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
-    """Digest of the modules that compute: who changes an analytic need not tell anybody."""
+def _hash_code() -> str:
+    """Hash the computing modules, so that digests follow every change of an analytic."""
     bridge = Path(__file__).parents[2]
     rooms = ("analysis", "session", "storage/lake", "track")
     paths = [path for room in rooms for path in sorted((bridge / room).rglob("*.py"))]
@@ -122,11 +122,11 @@ def _code() -> str:
 def digest_session(
     folder: str, content: str, files: Mapping[str, bytes], track: Track | None
 ) -> SessionDigest:
-    """The digest of the session in *folder*, which *files* hold by table. Raises `Damaged`."""
+    """Digest the session in *folder*, whose *files* are named by table. Raises `Damaged`."""
     about = read_about(files["session"])
     laps, recorded = read_laps(files, track)
     try:
-        driving = _driving(drive_of(laps, track, words=about.track or ""))
+        driving = _read_driving(drive_of(laps, track, words=about.track or ""))
     except NoLaps:
         driving = None
     return SessionDigest(
@@ -140,11 +140,14 @@ def digest_session(
     )
 
 
-def _driving(drive: Drive) -> Driving:
+def _read_driving(drive: Drive) -> Driving:
     times, ideal = measure_distribution(drive), compose_ideal_lap(drive)
     friction, bands = measure_friction_circle(drive, samples=1), measure_bands(drive)
     try:
-        corners, nothing_time_s = _corners(drive), measure_brake_ends(drive).average_nothing_time_s
+        corners, nothing_time_s = (
+            _read_corners(drive),
+            measure_brake_ends(drive).average_nothing_time_s,
+        )
     except NoCorners:
         corners, nothing_time_s = (), None
     decels = [corner.max_decel_g for corner in corners if corner.max_decel_g is not None]
@@ -163,8 +166,8 @@ def _driving(drive: Drive) -> Driving:
     )
 
 
-def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
-    """Every corner in lap order. Raises `NoCorners`."""
+def _read_corners(drive: Drive) -> tuple[CornerDigest, ...]:
+    """Digest every corner in lap order. Raises `NoCorners`."""
     spread = measure_consistency(drive).per_corner_std
     zones = {
         zone.corner: zone.max_decel_g for zone in measure_brake_acceleration(drive).brake_zones
@@ -187,7 +190,7 @@ def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The sessions of a driver at one circuit, by their start."""
+    """The sessions of a driver on a circuit, oldest first."""
 
     driver: str
     track: str
@@ -204,13 +207,13 @@ class RepeatedLoss:
     track: str
     corner: str
     sessions: int
-    """in which it cost more than 0.05 s"""
+    """sessions in which it cost more than 0.05 s"""
     of: int
     """sessions in which it was graded"""
     lost_s: Seconds
-    """s a lap: mean of those in which it cost time"""
+    """s a lap: mean of the sessions in which it cost time"""
     cause: str | None
-    """the most frequent one"""
+    """the most frequent cause"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,25 +227,25 @@ class Season:
     """the largest first"""
 
 
-def see_season(digests: Iterable[SessionDigest]) -> Season:
-    """What the sessions show together.
+def summarise_season(digests: Iterable[SessionDigest]) -> Season:
+    """Summarise all sessions.
 
-    Drivers are told apart by their names, and so are circuits; one that nobody named is called by
-    the first session there, as ``~monday``.
+    Drivers and circuits are identified by name; an unnamed circuit is called after the first
+    session there, for example ``~monday``.
     """
-    ordered = sorted(digests, key=lambda each: (each.started_at, each.folder))
+    ordered = sorted(digests, key=lambda digest: (digest.started_at, digest.folder))
     groups: dict[tuple[str, str], list[SessionDigest]] = defaultdict(list)
     laps: dict[str, list[Candidate]] = defaultdict(list)
-    for digest, place in zip(ordered, _places(ordered), strict=True):
+    for digest, place in zip(ordered, _name_places(ordered), strict=True):
         groups[(digest.driver or "").strip().casefold(), place].append(digest)
         laps[place] += [
-            _candidate(digest, place, lap.number, lap.time_s) for lap in digest.summary.laps
+            _make_candidate(digest, place, lap.number, lap.time_s) for lap in digest.summary.laps
         ]
     trends, losses = [], []
     for (_, place), own in sorted(groups.items()):
         driver = own[0].driver or ""
-        trends.append(_trend(driver, place, own))
-        losses += _losses(driver, place, own)
+        trends.append(_make_trend(driver, place, own))
+        losses += _find_losses(driver, place, own)
     return Season(
         best_laps=tuple(
             entry for _, there in sorted(laps.items()) for entry in rank_laps(there, len(there))
@@ -252,8 +255,8 @@ def see_season(digests: Iterable[SessionDigest]) -> Season:
     )
 
 
-def _places(digests: Sequence[SessionDigest]) -> list[str]:
-    """What the circuit of each session is called."""
+def _name_places(digests: Sequence[SessionDigest]) -> list[str]:
+    """Name the circuit of each session."""
     unnamed: dict[str, Site] = {}
     places = []
     for digest in digests:
@@ -266,7 +269,7 @@ def _places(digests: Sequence[SessionDigest]) -> list[str]:
     return places
 
 
-def _candidate(digest: SessionDigest, place: str, number: int, time_s: float) -> Candidate:
+def _make_candidate(digest: SessionDigest, place: str, number: int, time_s: float) -> Candidate:
     return Candidate(
         driver=digest.driver or "",
         car=digest.car or "",
@@ -279,23 +282,23 @@ def _candidate(digest: SessionDigest, place: str, number: int, time_s: float) ->
     )
 
 
-def _trend(driver: str, track: str, own: Sequence[SessionDigest]) -> Trend:
-    driven = [DriverSession(each.session_id, each.started_at, each.summary) for each in own]
+def _make_trend(driver: str, track: str, own: Sequence[SessionDigest]) -> Trend:
+    driven = [DriverSession(d.session_id, d.started_at, d.summary) for d in own]
     return Trend(driver, track, tuple(list_steps(driven)), summarise_progress(driven))
 
 
-def _losses(driver: str, track: str, own: Sequence[SessionDigest]) -> list[RepeatedLoss]:
+def _find_losses(driver: str, track: str, own: Sequence[SessionDigest]) -> list[RepeatedLoss]:
     graded: dict[str, list[CornerDigest]] = defaultdict(list)
     for digest in own:
         for corner in digest.driving.corners if digest.driving else ():
             if corner.lost_s is not None:
                 graded[corner.corner].append(corner)
-    found = []
+    losses = []
     for name, corners in graded.items():
-        lost = {at: each.lost_s for at, each in enumerate(corners) if (each.lost_s or 0) > LEAST_S}
+        lost = {i: pass_.lost_s for i, pass_ in enumerate(corners) if (pass_.lost_s or 0) > LEAST_S}
         causes = Counter(corners[at].cause for at in lost)
         if len(lost) >= REPEATED:
             mean = sum(seconds or 0.0 for seconds in lost.values()) / len(lost)
-            cause = min(causes, key=lambda each: (-causes[each], each or ""))
-            found.append(RepeatedLoss(driver, track, name, len(lost), len(corners), mean, cause))
-    return found
+            cause = min(causes, key=lambda name: (-causes[name], name or ""))
+            losses.append(RepeatedLoss(driver, track, name, len(lost), len(corners), mean, cause))
+    return losses

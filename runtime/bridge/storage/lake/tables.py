@@ -73,20 +73,20 @@ _SIGNALS: Final = pa.schema(
 
 
 class LakeSession(NamedTuple):
-    """What the files of a session are made of."""
+    """The source of a session's files."""
 
     row: SessionRow
     laps: Laps
     where: Identity
     signals: Mapping[str, Samples]
-    """Those that are no columns of a frame."""
+    """Signals other than the columns of a frame."""
     registry: Mapping[str, SignalRow]
     stamp: str
 
 
-async def packed(store: Store, book: LapBook, row: SessionRow, stamp: str) -> bytes:
-    """The files of a session that has frames, in one zip archive."""
-    laps, where = await book.found(row)
+async def pack_session(store: Store, book: LapBook, row: SessionRow, stamp: str) -> bytes:
+    """Pack the files of a session with frames into a zip archive."""
+    laps, where = await book.load_laps(row)
     registry = {signal.name: signal for signal in store.registry()}
     names = [name for name in await store.signal_names(row.session_id) if name not in WIDE]
     signals = await store.read_signals(row.session_id, names) if names else {}
@@ -94,25 +94,25 @@ async def packed(store: Store, book: LapBook, row: SessionRow, stamp: str) -> by
 
 
 def pack(session: LakeSession) -> bytes:
-    """Each table as ``NAME.parquet``, in the order of `TABLES`; parquet is compressed already."""
+    """Pack each table as ``NAME.parquet``, in the order of `TABLES`, without compression."""
     summary = summarise(session.laps, session.where.track)
     tables = {
-        "telemetry": _telemetry(session),
-        "signals": _signals(session),
-        "laps": _laps(session, summary),
-        "session": _session(session, summary),
+        "telemetry": _make_telemetry(session),
+        "signals": _make_signals(session),
+        "laps": _make_laps(session, summary),
+        "session": _make_session(session, summary),
     }
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as files:
         for name in TABLES:
-            files.writestr(zipfile.ZipInfo(f"{name}.parquet"), _parquet(session, tables[name]))
+            files.writestr(zipfile.ZipInfo(f"{name}.parquet"), _encode(session, tables[name]))
     return archive.getvalue()
 
 
-def lap_places(session: LakeSession) -> tuple[Numbers, Numbers]:
-    """Number of the complete lap of each recorded frame, and its place in it, metres from the line.
+def find_lap_places(session: LakeSession) -> tuple[Numbers, Numbers]:
+    """Find each frame's complete lap, and its position in it, metres from the line.
 
-    NaN outside complete laps, and for frames whose time cannot be used.
+    NaN outside complete laps, and for frames without a usable time.
     """
     series = session.laps.series
     count = len(series.frames)
@@ -125,38 +125,38 @@ def lap_places(session: LakeSession) -> tuple[Numbers, Numbers]:
         if progress is None:
             continue
         reached = np.maximum.accumulate(unwrap_lap(progress, lap))
-        known = ~np.isnan(reached)
-        if known.any():
-            p = np.interp(every.t[inside], series.t[lap.frames][known], reached[known])
+        valid = ~np.isnan(reached)
+        if valid.any():
+            p = np.interp(every.t[inside], series.t[lap.frames][valid], reached[valid])
             place[every.place[inside]] = np.clip(p, 0.0, progress.length_m)
     return number, place
 
 
-def _telemetry(session: LakeSession) -> pa.Table:
-    """The frames as they were recorded, with lap and place in it."""
+def _make_telemetry(session: LakeSession) -> pa.Table:
+    """Make the table of the recorded frames, with their lap and position in it."""
     columns = session.laps.series.frames.columns
-    number, place = lap_places(session)
+    number, place = find_lap_places(session)
     arrays = {
         "session_id": pa.repeat(session.row.session_id, len(number)),
         "frame_idx": pa.array(np.arange(len(number))),
-        **{name: _nullable(columns[name]) for name in WIDE},
-        "lap": _nullable(number).cast(pa.int32()),
-        "lap_distance_m": _nullable(place),
+        **{name: _make_nullable(columns[name]) for name in WIDE},
+        "lap": _make_nullable(number).cast(pa.int32()),
+        "lap_distance_m": _make_nullable(place),
     }
-    told = {
+    metadata = {
         TIMESTAMP: {"units": "s", "semantics": "the session's own clock"},
-        **{name: _meaning(session.registry.get(name)) for name in WIDE_SIGNALS},
+        **{name: _describe_column(session.registry.get(name)) for name in WIDE_SIGNALS},
         "lap": {"semantics": "number of the complete lap"},
         "lap_distance_m": {"units": "m", "semantics": "from the line, along the lap"},
     }
     fields = [
-        pa.field(name, array.type, metadata=told.get(name) or None)
+        pa.field(name, array.type, metadata=metadata.get(name) or None)
         for name, array in arrays.items()
     ]
     return pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
 
 
-def _signals(session: LakeSession) -> pa.Table:
+def _make_signals(session: LakeSession) -> pa.Table:
     parts = []
     for name, samples in sorted(session.signals.items()):
         signal, count = session.registry.get(name), len(samples.t)
@@ -172,20 +172,20 @@ def _signals(session: LakeSession) -> pa.Table:
     return pa.concat_tables(parts) if parts else _SIGNALS.empty_table()
 
 
-def _laps(session: LakeSession, summary: Summary) -> pa.Table:
-    """All stretches of the session in time order; what is known of complete laps only is null."""
+def _make_laps(session: LakeSession, summary: Summary) -> pa.Table:
+    """Make the table of all segments in time order; null where only complete laps have values."""
     counted = {lap.t_start: lap for lap in summary.laps}
     rows = []
-    for stretch in summary.segments:
+    for segment in summary.segments:
         row = {
             "session_id": session.row.session_id,
             "driver": session.row.driver,
-            "track": _place(session.where) or None,
-            "lap": stretch.number if stretch.kind == "lap" else None,
-            "lap_time_s": stretch.duration_s,
-            **{name: getattr(stretch, name) for name in _LAPS.names if hasattr(stretch, name)},
+            "track": _name_place(session.where) or None,
+            "lap": segment.number if segment.kind == "lap" else None,
+            "lap_time_s": segment.duration_s,
+            **{name: getattr(segment, name) for name in _LAPS.names if hasattr(segment, name)},
         }
-        if lap := counted.get(stretch.t_start):
+        if lap := counted.get(segment.t_start):
             sectors: Sequence[float | None] = lap.sectors or (None,) * SECTORS
             row |= {f"sector_{n}_s": time for n, time in enumerate(sectors, 1)}
             row |= {
@@ -199,14 +199,14 @@ def _laps(session: LakeSession, summary: Summary) -> pa.Table:
     return pa.Table.from_pylist(rows, _LAPS.with_metadata({CUT: json.dumps(cut)}))
 
 
-def _session(session: LakeSession, summary: Summary) -> pa.Table:
+def _make_session(session: LakeSession, summary: Summary) -> pa.Table:
     row = session.row
-    known = {name: getattr(row, name) for name in _SESSION.names if hasattr(row, name)}
+    details = {name: getattr(row, name) for name in _SESSION.names if hasattr(row, name)}
     return pa.Table.from_pylist(
         [
             {
-                **known,
-                "track": _place(session.where) or None,
+                **details,
+                "track": _name_place(session.where) or None,
                 "track_id": session.where.track.id if session.where.track else None,
                 "distance_m": summary.full.distance_m,
                 "frames": row.n_frames,
@@ -219,15 +219,15 @@ def _session(session: LakeSession, summary: Summary) -> pa.Table:
     )
 
 
-def _parquet(session: LakeSession, table: pa.Table) -> bytes:
-    """The file; its metadata say whose session it is."""
+def _encode(session: LakeSession, table: pa.Table) -> bytes:
+    """Write the file, with the session's details as metadata."""
     row = session.row
     facts = {
         **(table.schema.metadata or {}),
         "session": row.session_id,
         "driver": row.driver or "",
         "car": row.car or "",
-        "track": _place(session.where),
+        "track": _name_place(session.where),
         "layout": str(LAYOUT),
         STAMP: session.stamp,
     }
@@ -242,18 +242,18 @@ def _parquet(session: LakeSession, table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def _place(where: Identity) -> str:
-    """The circuit's own name where it is known, which is the same for all sessions on it."""
+def _name_place(where: Identity) -> str:
+    """Return the circuit's own name if it is known, which is equal for all its sessions."""
     return where.track.name if where.track else where.name
 
 
-def _meaning(signal: SignalRow | None) -> dict[str, str]:
-    """Units, and what a sign means, of a column."""
+def _describe_column(signal: SignalRow | None) -> dict[str, str]:
+    """Describe the units and the sign of a column."""
     if signal is None:
         return {}
-    told = {"units": signal.units, "semantics": signal.semantics}
-    return {name: text for name, text in told.items() if text}
+    facts = {"units": signal.units, "semantics": signal.semantics}
+    return {name: text for name, text in facts.items() if text}
 
 
-def _nullable(values: Numbers) -> pa.Array:
+def _make_nullable(values: Numbers) -> pa.Array:
     return pa.array(values, from_pandas=True)
