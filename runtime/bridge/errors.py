@@ -1,4 +1,4 @@
-"""The envelope of the bridge's errors, and the errors that belong to no part of their own."""
+"""The envelope of the bridge's errors, and the errors shared by several parts."""
 
 import re
 from typing import Final, Literal
@@ -18,11 +18,11 @@ _CODES: Final[dict[type, str]] = {
     shared.TooLarge: "body_too_large",
     shared.TooMany: "too_many_requests",
 }
-"""What the bridge calls those shared errors that it does not call by the name of their class."""
+"""Codes of shared errors that differ from the name of their class."""
 
 
 class ErrorAnswer(Wire):
-    """What went wrong."""
+    """An error."""
 
     error: str = Field(description="a sentence")
     code: str = Field(description="a machine word")
@@ -34,11 +34,11 @@ class ErrorAnswer(Wire):
     cars_dir: str | None = absent()
     hint: str | None = absent()
     max_points: int | None = absent()
-    source_session_id: str | None = absent("what a running replay replays")
+    source_session_id: str | None = absent("the session of a running replay")
     request_id: str | None = absent()
     saved: Literal[False] | None = absent("of a write")
     line: int | None = absent("of a stream of frames: the line at which it ended, from 1")
-    n_appended: int | None = absent("of a stream of frames: how many are stored all the same")
+    n_appended: int | None = absent("of a stream of frames: how many are stored anyway")
 
 
 _CONTEXT: Final = tuple(ErrorAnswer.model_fields)[2:]
@@ -80,31 +80,31 @@ class NoCompleteLap(BadRequest):
 
 
 class NoGeometry(ApiError):
-    """Nobody knows where the corners are."""
+    """The corners are unknown."""
 
     status, code = 422, "no_geometry"
     text = (
-        "nothing tells where the corners are: there is no track file, there are no usable"
-        " positions, or the speed does not show where on the circuit the laps begin"
+        "the corners are unknown: there is no track file, there are no usable positions, or the"
+        " speed does not show where on the circuit the laps begin"
     )
 
 
 class NoCircuit(ApiError):
-    """No lap of the session can be made into a circuit; the text says why."""
+    """No circuit can be made from any lap of the session; the text says why."""
 
     status, code = 422, "no_circuit"
-    text = "no lap of the session can be made into a circuit"
+    text = "no circuit can be made from any lap of the session"
 
 
 class NothingRecorded(BadRequest):
-    """The session has no telemetry to speak about."""
+    """The session has no telemetry."""
 
     code = "no_frames"
     text = "the session has no telemetry"
 
 
 class TooManyRows(TooLarge):
-    """The answer would be longer than an answer may be."""
+    """The answer would be too long."""
 
     code = "too_many_rows"
     text = "the answer would have too many rows"
@@ -112,7 +112,7 @@ class TooManyRows(TooLarge):
 
 
 class NoTrack(NotFound):
-    """No track file of that id, or none is active."""
+    """There is no track file with that id, or none is active."""
 
     code = "no_track"
     text = "no track is active; start with --track"
@@ -126,7 +126,7 @@ class NoReferenceLine(ApiError):
 
 
 def render(error: ApiError) -> JsonObject:
-    """The body of an error answer: a sentence, a code, and what it is about."""
+    """Build the body of an error answer: a sentence, a code, and what it is about."""
     body: JsonObject = {"error": error.message, "code": code_of(error)}
     for name in _CONTEXT:
         if (value := getattr(error, name, None)) is not None:
@@ -135,9 +135,9 @@ def render(error: ApiError) -> JsonObject:
 
 
 def code_of(error: ApiError) -> str:
-    """The machine word of an error, snake_case: that of the nearest class which has one.
+    """Find the code of an error, in snake_case: that of the nearest class with one.
 
-    Of an error that both servers have it is the name of the class: ``bad_field`` of `BadField`.
+    For errors shared by both servers it is the name of the class: ``bad_field`` for `BadField`.
     """
     for kind in type(error).__mro__:
         if kind.__module__ == shared.__name__ and kind is not ApiError:

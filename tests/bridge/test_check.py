@@ -60,7 +60,7 @@ def test_a_file_that_the_start_would_put_aside_is_warned_of(
     assert checked("--db", str(path), "--log-level", "error") == 0
     said = capsys.readouterr()
     assert said.out == "the configuration can be used; warnings: 1\n"
-    assert "diary.txt is no database" in said.err
+    assert "diary.txt is not a database" in said.err
     assert "diary.txt.corrupt-" in said.err
     assert files(tmp_path) == before
 
