@@ -69,7 +69,7 @@ async def _load_lap(arguments: argparse.Namespace, settings: BridgeSettings) -> 
     except NoLaps:
         raise CannotMake("the session has no complete lap") from None
     except NoSuchLap:
-        raise CannotMake("the session has no complete lap of that number") from None
+        raise CannotMake("the session has no complete lap with that number") from None
     except NoCorners:
         raise CannotMake("the corners of the circuit are unknown") from None
 
