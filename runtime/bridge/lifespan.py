@@ -237,7 +237,7 @@ async def _end_bus_sessions(store: Store, settings: BridgeSettings) -> None:
 
 def _make_outlets(service: Service) -> tuple[Outlet, ...]:
     def circuit(session_id: str) -> str | None:
-        track = service.circuits.known(session_id)
+        track = service.circuits.find_known_track(session_id)
         return track.name if track is not None else None
 
     hz = service.settings.outlet_hz
@@ -315,7 +315,7 @@ def _make_reader(service: Service, adapter: CanSettings, opening: Open, live: Li
 
     def deliver(flushes: list[Flush]) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(live.bus, flushes)
+            loop.call_soon_threadsafe(live.take_flushes, flushes)
 
     car = wiring.car
     rates = {key: frame.rate_hz for key, frame in car.file.frames.items()} if car else {}

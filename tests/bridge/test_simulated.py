@@ -43,7 +43,7 @@ async def recorded(bridge: Bridge) -> None:
     """Everything that came is on disk."""
     await asyncio.sleep(0)  # what the reader has handed over
     assert bridge.service.recorder is not None
-    await bridge.service.recorder.settled()
+    await bridge.service.recorder.wait_until_stored()
 
 
 async def test_simulated_laps_take_the_time_that_was_driven(start: Start) -> None:

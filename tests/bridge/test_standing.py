@@ -68,7 +68,7 @@ async def by_bus(bridge: Bridge, session_id: str, folder: Path) -> None:
     assert bridge.service.live is not None
     assert bridge.service.recorder is not None
     bridge.service.live.bus(flushed(told()))
-    await bridge.service.recorder.settled()
+    await bridge.service.recorder.wait_until_stored()
 
 
 async def by_log(bridge: Bridge, session_id: str, folder: Path) -> None:

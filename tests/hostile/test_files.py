@@ -324,7 +324,7 @@ PACKAGES: Final = {"mf4": "asammdf", "xrk": "libxrk", "xrz": "libxrk"}
 
 
 def mutants(seeds: list[bytes], chance: random.Random) -> Iterator[bytes]:
-    """Copies that are cut, spliced, doubled, or have a few places changed."""
+    """Copies that are cut, insert_dropped, doubled, or have a few places changed."""
     while True:
         data = bytearray(chance.choice(seeds))
         for _ in range(chance.choice((1, 1, 2, 4, 8))):

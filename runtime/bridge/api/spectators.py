@@ -253,7 +253,7 @@ def check_token(request: web.Request, route: Route | None) -> web.StreamResponse
 def _find_grant(request: web.Request) -> Grant | None:
     """Look up the grant of a request's token; None without a valid one."""
     token = _read_token(request)
-    return request.app[SERVICE].spectators.grant(token) if token else None
+    return request.app[SERVICE].spectators.find_grant(token) if token else None
 
 
 def _answer_refused(request: web.Request, path: str | None) -> web.StreamResponse:

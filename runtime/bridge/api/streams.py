@@ -385,7 +385,7 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
         raise TokenScope
     about = {"topics": kinds, **await _describe_session(request, query.session_id)}
     if "notifications" in topics:
-        topics["notifications"], backlog = inbox.waiting(query.driver)
+        topics["notifications"], backlog = inbox.list_waiting(query.driver)
     last_id = _read_last_id(request)
     subscription = _require_hub(request).subscribe(
         topics,
@@ -396,7 +396,7 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
         backlog=backlog,
     )
     return await _follow(
-        request, subscription, about, name="stream", beat_s=BEAT_S, on_sent=inbox.delivered
+        request, subscription, about, name="stream", beat_s=BEAT_S, on_sent=inbox.note_delivery
     )
 
 
@@ -436,7 +436,7 @@ async def notifications(request: web.Request, *, query: NotificationsQuery) -> w
         {"driver": query.driver},
         name="notifications",
         beat_s=NOTIFICATIONS_BEAT_S,
-        on_sent=inbox.delivered,
+        on_sent=inbox.note_delivery,
     )
 
 
@@ -543,7 +543,7 @@ async def _follow(
     viewing: AbstractContextManager[None] = nullcontext()
     if grant is not None:
         spectators = request.app[SERVICE].spectators
-        viewing = spectators.viewing(grant, partial(_end_now, request, stream))
+        viewing = spectators.track_view(grant, partial(_end_now, request, stream))
     with closing(subscription):
         _shrink_buffers(request)
         async with stream:

@@ -1,4 +1,4 @@
-"""Finds out which circuit live sessions are driven on, while they are driven, for the coach."""
+"""Identifies the circuits of live sessions while they are driven, for the coach."""
 
 import asyncio
 import logging
@@ -22,40 +22,40 @@ log = logging.getLogger(__name__)
 LEARNING: Final = "learning the circuit: it coaches after the first closed lap"
 NOWHERE: Final = "no circuit is known and no positions come: it cannot tell one corner from another"
 LOOK_S: Final = 2.0
-"""A session whose circuit is not known yet is looked at so often."""
+"""Shortest interval between two searches for an unknown circuit."""
 IDLE: Final = 50.0
-"""For so many times as long as a look took, the next one waits."""
+"""The next search waits for this multiple of the time that the last one took."""
 GROWN: Final = 2.0
-"""A session that has a circuit is looked at again when it has so many times as many frames."""
+"""A known circuit is checked again once the session has grown by this factor."""
 SESSIONS: Final = 256
 MOST_LOOKED_AT: Final = 200
-"""The newest sessions of a driver, that the best lap is looked for in."""
+"""Newest sessions of a driver that are searched for the best lap."""
 Aside: TypeAlias = Callable[[Coroutine[Any, Any, object]], None]
 
 
 class Coaching(NamedTuple):
-    """Where the coach takes a session to be driven."""
+    """The circuit that the coach assumes for a session."""
 
     track: Track | None = None
     silent: str | None = LEARNING
-    """Why the coach says nothing about corners; None: it does."""
+    """Why the coach gives no corner cues; None: it gives them."""
     own: bool = False
     """Whether the circuit was built from the session's own laps."""
     past: Past = NO_PAST
-    """What the lap clock goes on from."""
+    """What the lap clock continues from."""
 
 
 async def find_coaching(store: Store, book: LapBook, row: SessionRow) -> Coaching:
-    """The circuit of a session as it stands; one that is not known here from its own laps."""
+    """Find the circuit of a session; build an unknown one from the session's own laps."""
     laps, where = await book.load_laps(row)
     if where.track is None:
-        return await asyncio.to_thread(_own_circuit, laps, where.name or row.session_id)
+        return await asyncio.to_thread(_build_circuit, laps, where.name or row.session_id)
     history = await asyncio.to_thread(read_history, laps, where.track)
     record = await find_record(store, book, row, where.track)
     return Coaching(where.track, None, past=Past(history, record))
 
 
-def _own_circuit(laps: Laps, name: str) -> Coaching:
+def _build_circuit(laps: Laps, name: str) -> Coaching:
     try:
         track = build_from_laps(laps, name).track
     except TrackError:
@@ -65,7 +65,7 @@ def _own_circuit(laps: Laps, name: str) -> Coaching:
 
 
 async def find_record(store: Store, book: LapBook, row: SessionRow, track: Track) -> Trace | None:
-    """The best lap of a session's driver on its circuit in another session; None: there is none."""
+    """Find the best lap of a session's driver on this circuit in another session, if any."""
     best: tuple[float, SessionRow] | None = None
     others = store.sessions(MOST_LOOKED_AT, driver=row.driver) if row.driver else []
     for other in others:
@@ -87,18 +87,18 @@ async def find_record(store: Store, book: LapBook, row: SessionRow, track: Track
 
 
 @dataclass
-class _Watched:
+class _WatchedSession:
     coaching: Coaching
     n_frames: int = 0
-    """When it was looked at last."""
+    """At the last search."""
     due: float = 0.0
     busy: bool = False
 
 
 class LiveCircuits:
-    """Answers at once where a session is driven as far as that is known, and finds out more aside.
+    """Answers at once with what is known of a session's circuit, and searches in the background.
 
-    *tell* hears of each session of which the coach begins, or ceases, to know why it is silent.
+    *tell* is called when the reason for the coach's silence in a session changes.
     """
 
     def __init__(
@@ -113,10 +113,10 @@ class LiveCircuits:
         self._library = library
         self._rows, self._find, self._aside = rows, find, aside
         self._tell, self._clock = tell, clock
-        self._watched: OrderedDict[str, _Watched] = OrderedDict()
+        self._watched: OrderedDict[str, _WatchedSession] = OrderedDict()
 
     def of(self, session_id: str) -> Coaching:
-        """Where a session is driven; asked for each second of it."""
+        """Return the circuit of a session; called for each second of it."""
         row = self._rows(session_id)
         if row is None:
             return Coaching(silent=NOWHERE)
@@ -126,13 +126,13 @@ class LiveCircuits:
             self._aside(self._look(watched, row))
         return watched.coaching
 
-    def known(self, session_id: str) -> Track | None:
-        """The circuit that was found for a session so far; begins no search."""
+    def find_known_track(self, session_id: str) -> Track | None:
+        """Return the circuit identified so far; starts no search."""
         watched = self._watched.get(session_id)
         return None if watched is None or watched.coaching.own else watched.coaching.track
 
     async def look(self, session_id: str) -> Coaching:
-        """Like `of`, but waits for the first look at what a session has already."""
+        """Like `of`, but wait for the first search of what is already recorded."""
         row = self._rows(session_id)
         if row is not None and row.n_frames:
             watched = self._watch(row)
@@ -142,41 +142,41 @@ class LiveCircuits:
         return self.of(session_id)
 
     def forget(self, session_id: str) -> None:
-        """Drop what is known of a session that was deleted, or that is said to be elsewhere."""
+        """Drop the circuit of a session that was deleted or assigned to another circuit."""
         self._watched.pop(session_id, None)
 
-    def _watch(self, row: SessionRow) -> _Watched:
-        """What is known of a session; at first, the circuit that its driver named."""
+    def _watch(self, row: SessionRow) -> _WatchedSession:
+        """Return the state of a session; it begins with the circuit that its driver named."""
         watched = self._watched.get(row.session_id)
         if watched is None:
             track = self._library.by_name(row.track or "")
-            watched = _Watched(Coaching() if track is None else Coaching(track, None))
+            watched = _WatchedSession(Coaching() if track is None else Coaching(track, None))
             self._watched[row.session_id] = watched
             while len(self._watched) > SESSIONS:
                 self._watched.popitem(last=False)
         self._watched.move_to_end(row.session_id)
         return watched
 
-    def _is_due(self, watched: _Watched, row: SessionRow) -> bool:
+    def _is_due(self, watched: _WatchedSession, row: SessionRow) -> bool:
         if watched.busy or row.n_frames == watched.n_frames or self._clock() < watched.due:
             return False
         return watched.coaching.track is None or row.n_frames >= GROWN * watched.n_frames
 
-    async def _look(self, watched: _Watched, row: SessionRow) -> None:
+    async def _look(self, watched: _WatchedSession, row: SessionRow) -> None:
         began = self._clock()
         coaching = watched.coaching
         try:
             coaching = await self._find(row)
         except ApiError as problem:
-            log.warning("the circuit of %s cannot be found: %s", row.session_id, problem)
-        finally:  # one that is broken off has looked at nothing
+            log.warning("the circuit of %s cannot be identified: %s", row.session_id, problem)
+        finally:  # also after a cancelled search
             watched.busy = False
         now = self._clock()
         watched.n_frames = row.n_frames
         watched.due = now + max(LOOK_S, IDLE * (now - began))
         before = watched.coaching
         if before.own and coaching.own:
-            return  # its corners keep their names while the driver drives
+            return  # the corners keep their names during the session
         watched.coaching = coaching
         if coaching.silent != before.silent:
             self._tell(row.session_id, coaching)

@@ -1,6 +1,6 @@
-"""Hands what happens live to whoever listens, as server-sent events that are made into bytes once.
+"""Publishes live events to listeners as server-sent events, each encoded once.
 
-Nobody is waited for: a slow listener loses the oldest.
+Publishing never waits: a slow listener loses its oldest events.
 """
 
 import asyncio
@@ -18,11 +18,10 @@ from runtime.web import sse
 from runtime.web.errors import ApiError
 
 Control: TypeAlias = Literal["loop", "end", "state"]
-"""What a telemetry stream tells besides frames: a replay begins anew or ends, a bus comes or goes.
-"""
+"""Telemetry events besides frames: a replay starts over or ends, a bus comes or goes."""
 
 LIVE_SESSION: Final = "_live"
-"""Takes what comes while no session is open; listeners of that name hear any live frame."""
+"""Collects frames while no session is open; listeners of that name hear every live frame."""
 EVERYTHING: Final = "*"
 """Listeners of that name hear every session."""
 Kind: TypeAlias = Literal["cues", "telemetry", "timing", "notifications"]
@@ -38,19 +37,18 @@ QUEUES: Final[Mapping[Kind, int]] = {
     "timing": 64,
     "notifications": 64,
 }
-"""Events that wait for one listener; of more of a kind, its oldest are dropped."""
+"""Events of a kind that may wait for one listener; beyond that the oldest are dropped."""
 KEPT: Final[tuple[Kind, ...]] = ("cues", "timing")
-"""Kinds that are kept for listeners that come back."""
+"""Kinds that are kept for listeners that reconnect."""
 RING: Final = 256
-"""Events of such a kind that are kept."""
+"""Events kept of each of these kinds."""
 ALWAYS: Final = ("timestamp", "session_id")
 """Fields of a frame that every listener gets."""
 EARLY: Final = 0.25
-"""Part of its period by which an event may be early, for a source's pace is never even."""
-
+"""Share of the period by which a frame may be early, since no source keeps an even pace."""
 
 RETRY_MS: Final = 2000
-"""Milliseconds that a client is asked to wait before it comes back."""
+"""Milliseconds that a client waits before it reconnects."""
 KEEPALIVE: Final = b": keepalive\n\n"
 WIRE_NAMES: Final = (
     ("distance", "distance_m"),
@@ -65,35 +63,35 @@ WIRE_NAMES: Final = (
     ("lat", "lat"),
     ("lon", "lon"),
 )
-"""What a column of a frame is called in live frames, beside its own name."""
+"""The second name of each frame column in live frames."""
 _DATA: Final = b"data: {"
 
 
 class Event(NamedTuple):
-    """One event as it goes to every listener."""
+    """An event, encoded for its listeners."""
 
     number: int
     named: bytes
     """With its name and number."""
     plain: bytes
-    """A cue without its name, a notification without its number."""
+    """A cue without its event name, a notification without its number."""
 
 
 def hello(stream: str, about: Mapping[str, object], number: int | None) -> bytes:
-    """The first event of a stream; *number* is where a client that comes back goes on."""
+    """Encode the first event of a stream; *number* is where a client resumes."""
     data = orjson.dumps({"stream": stream, **about})
     return b"retry: %d\n" % RETRY_MS + sse.frame(data, "hello", number)
 
 
-def spliced(whole: bytes, dropped: int) -> bytes:
-    """The event of a JSON object with ``dropped`` put in front of its fields."""
+def insert_dropped(whole: bytes, dropped: int) -> bytes:
+    """Insert ``dropped`` before the fields of the JSON object in an encoded event."""
     at = whole.index(_DATA) + len(_DATA)
     comma = b"" if whole[at : at + 1] == b"}" else b","
     return whole[:at] + b'"dropped":%d' % dropped + comma + whole[at:]
 
 
-def object_json(body: Mapping[str, object]) -> bytes:
-    """*body* as JSON; halves of surrogate pairs, which a cut-off text may hold, become ``?``."""
+def encode_object(body: Mapping[str, object]) -> bytes:
+    """Encode *body* as JSON; lone surrogates, which truncated text may contain, become ``?``."""
     try:
         return orjson.dumps(body)
     except TypeError:
@@ -104,10 +102,10 @@ def object_json(body: Mapping[str, object]) -> bytes:
         return orjson.dumps(whole)
 
 
-def frame_json(frame: LiveFrame, timing: Timing = NO_TIMING, signals: Signals = None) -> bytes:
-    """A live frame under the names that clients read and under its columns' own; NaN is null.
+def encode_frame(frame: LiveFrame, timing: Timing = NO_TIMING, signals: Signals = None) -> bytes:
+    """Encode a live frame under its column names and their second names; NaN becomes null.
 
-    Further signals never take the place of either.
+    Other signals never override either.
     """
     wide = frame.wide
     body: dict[str, object] = {
@@ -126,49 +124,49 @@ def frame_json(frame: LiveFrame, timing: Timing = NO_TIMING, signals: Signals = 
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _event(data: bytes, name: str, number: int) -> Event:
-    """One that is the same in both forms."""
+def _make_event(data: bytes, name: str, number: int) -> Event:
+    """Make an event whose two forms are the same."""
     whole = sse.frame(data, name, number)
     return Event(number, whole, whole)
 
 
-def cue_event(cue: Cue, number: int, now_s: float) -> Event:
-    """A cue, told at *now_s* (Unix seconds)."""
+def make_cue_event(cue: Cue, number: int, now_s: float) -> Event:
+    """Make the event of a cue at *now_s* (Unix seconds)."""
     head = {"id": number, "timestamp": round(now_s * 1000), "ts": round(now_s, 3)}
-    data = object_json({**head, **cue._asdict()})
+    data = encode_object({**head, **cue._asdict()})
     return Event(number, sse.frame(data, "cue", number), sse.frame(data, number=number))
 
 
-def notification_event(payload: bytes, number: int) -> Event:
-    """A notification, whose JSON is kept as it was stored."""
+def make_notification_event(payload: bytes, number: int) -> Event:
+    """Make the event of a notification from its stored JSON."""
     return Event(
         number, sse.frame(payload, "notification", number), sse.frame(payload, "notification")
     )
 
 
 class TooManyListeners(ApiError):
-    """No further stream can be opened now."""
+    """No more streams can be opened now."""
 
     status, code, retry_after_s = 503, "too_many_listeners", 5
     text = "too many streams are open; close one, or try again later"
 
 
 class Listener(Protocol):
-    """Takes events as they happen; nothing of it may wait."""
+    """Receives events as they happen; its methods must not wait."""
 
     @property
     def topics(self) -> Mapping[Kind, tuple[str, ...]]:
-        """What it listens to, which stays the same."""
+        """The topics it listens to; they never change."""
 
     @property
     def signals(self) -> Signals:
-        """What it wants of a frame."""
+        """The fields it wants of a frame."""
 
     def is_due(self, number: int, now: float, frame: LiveFrame) -> bool:
-        """Whether it takes a frame."""
+        """Whether it wants this frame."""
 
     def offer(self, kind: Kind, event: Event) -> None:
-        """Take an event, in place of an older one where there is no room."""
+        """Queue an event; drop an older one if there is no room."""
 
     def close(self) -> None:
         """Stop listening."""
@@ -190,9 +188,9 @@ class Subscription:
     ) -> None:
         self.topics = {kind: tuple(names) for kind, names in topics.items()}
         self.position = position
-        """Number of the last event before the first one of this subscription."""
+        """Number of the last event before this subscription's first."""
         self.taken: tuple[Kind, int] | None = None
-        """Kind and number of the event that was taken last."""
+        """Kind and number of the event delivered last."""
         self.signals = signals
         self.dropped = 0
         self.closed = False
@@ -213,21 +211,20 @@ class Subscription:
     async def __anext__(self) -> bytes:
         while not self.closed:
             if self._backlog:
-                return self._bytes(*self._backlog.popleft())
+                return self._encode(*self._backlog.popleft())
             if self._waiting:
                 kind, event = self._waiting.popleft()
                 self._counts[kind] -= 1
-                data = self._bytes(kind, event)
+                data = self._encode(kind, event)
                 if self._missed[kind]:
-                    data, self._missed[kind] = spliced(data, self._missed[kind]), 0
+                    data, self._missed[kind] = insert_dropped(data, self._missed[kind]), 0
                 return data
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         raise StopAsyncIteration
 
     def is_due(self, number: int, now: float, frame: LiveFrame) -> bool:
-        """Whether it takes a frame: not one that came by another of the topics, nor one that is
-        earlier than the rate that was asked for."""
+        """Whether it wants this frame: not a second time by another topic, nor above its rate."""
         if number == self._offered:
             return False
         if self._period_s:
@@ -238,12 +235,14 @@ class Subscription:
         return True
 
     def offer(self, kind: Kind, event: Event) -> None:
-        """Queue *event*, in place of the oldest one of its kind where too many wait."""
+        """Queue *event*; if too many of its kind wait, drop the oldest."""
         if event.number == self._offered:
-            return  # it came by another of the topics
+            return  # already offered by another topic
         self._offered = event.number
         if self._counts[kind] >= QUEUES[kind]:
-            del self._waiting[next(at for at, (one, _) in enumerate(self._waiting) if one == kind)]
+            del self._waiting[
+                next(at for at, (queued, _) in enumerate(self._waiting) if queued == kind)
+            ]
             self._counts[kind] -= 1
             self._missed[kind] += 1
             self.dropped += 1
@@ -253,13 +252,13 @@ class Subscription:
         self._wake()
 
     def close(self) -> None:
-        """Stop listening; what waits is left. Harmless when repeated."""
+        """Stop listening and discard what waits. May be repeated."""
         if not self.closed:
             self.closed = True
             self._hub.leave(self)
             self._wake()
 
-    def _bytes(self, kind: Kind, event: Event) -> bytes:
+    def _encode(self, kind: Kind, event: Event) -> bytes:
         self.taken = kind, event.number
         return event.plain if kind in self._plain else event.named
 
@@ -269,11 +268,11 @@ class Subscription:
 
 
 class Hub:
-    """Publishes to the listeners of a topic; of the event loop alone.
+    """Publishes to the listeners of a topic; used on the event loop only.
 
-    A topic is the id of a session, ``_live`` (whatever a bus or a replay brings), ``*``
-    (everything), ``SIM`` (the active session), or for notifications a driver. Publishing costs as
-    much as there are listeners of the topic, and nothing is made into bytes that nobody hears.
+    A topic is the id of a session, ``_live`` (all frames of a bus or a replay), ``*``
+    (everything), ``SIM`` (the active session), or for notifications a driver. The cost of
+    publishing grows with the listeners of the topic; without listeners nothing is encoded.
     """
 
     def __init__(
@@ -284,15 +283,15 @@ class Hub:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.published = 0
-        """Events that had at least one listener."""
+        """Events with at least one listener."""
         self.dropped = 0
-        """Events that a slow listener did not get."""
+        """Events that slow listeners lost."""
         self.refused = 0
-        """Listeners turned away because there were too many."""
+        """Listeners rejected because there were too many."""
         self.closed = False
         self._most = most
         self._clock, self._wall = clock, wall
-        # Numbers go on from the time of day, so that they grow over restarts too.
+        # Numbers start at the current time, so that they keep growing across restarts.
         self._number = int(wall() * 1000)
         self._topics: dict[Kind, dict[str, dict[Listener, None]]] = {k: {} for k in QUEUES}
         self._kept: dict[Kind, deque[tuple[tuple[str, ...], Event]]] = {
@@ -302,58 +301,58 @@ class Hub:
         self._active: Callable[[], str] = str
 
     def follow(self, active_session: Callable[[], str]) -> None:
-        """Let *active_session* say which session is active, ``""`` for none; asked each time."""
+        """Ask *active_session* on each event for the active session; ``""`` means none."""
         self._active = active_session
 
     @property
     def listeners(self) -> int:
-        """How many there are."""
+        """Number of listeners."""
         return len(self._all)
 
     @property
     def hears_telemetry(self) -> bool:
-        """Whether anybody listens to any session's frames."""
+        """Whether anyone listens to frames."""
         return bool(self._topics["telemetry"])
 
     def publish_frame(self, frame: LiveFrame, timing: Timing = NO_TIMING) -> None:
-        """Give a frame, and where it stands in its lap, to the listeners of its session."""
-        topics = self._heard_by(frame.session_id, live=frame.source != "ingest")
-        number, now, heard = self._next(), self._clock(), False
+        """Publish a frame with its lap timing to the listeners of its session."""
+        topics = self._list_topics(frame.session_id, live=frame.source != "ingest")
+        number, now, heard = self._next_number(), self._clock(), False
         made: dict[Signals, Event] = {}
         for listener in self._listeners("telemetry", topics):
             heard = True
             if listener.is_due(number, now, frame):
                 signals = listener.signals
                 if signals not in made:
-                    data = frame_json(frame, timing, signals)
-                    made[signals] = _event(data, "telemetry", number)
+                    data = encode_frame(frame, timing, signals)
+                    made[signals] = _make_event(data, "telemetry", number)
                 listener.offer("telemetry", made[signals])
         self.published += heard
 
     def publish_done(self, frame: LiveFrame, done: Done) -> None:
-        """Tell the lap or sector that a frame has ended, now and to those who come back."""
+        """Publish the lap or sector that a frame completes, also to listeners that reconnect."""
         name, body = "sector", {"session_id": frame.session_id, **done._asdict()}
         if isinstance(done, LapDone):
             name, body["sectors"] = "lap", [sector._asdict() for sector in done.sectors]
-        topics = self._heard_by(frame.session_id, live=frame.source != "ingest")
-        self._keep("timing", topics, _event(orjson.dumps(body), name, self._next()))
+        topics = self._list_topics(frame.session_id, live=frame.source != "ingest")
+        self._keep("timing", topics, _make_event(orjson.dumps(body), name, self._next_number()))
 
     def publish_control(
         self, session_id: str, event: Control, payload: Mapping[str, object]
     ) -> None:
-        """Tell the listeners of a session's telemetry, or lap times, what happens to it."""
-        made = _event(orjson.dumps(payload), event, self._next())
-        topics = self._heard_by(session_id, live=True)
-        self._give("telemetry", topics, made)
-        self._give("timing", topics, made)
+        """Publish a change of a session's source to the listeners of its telemetry and timing."""
+        made = _make_event(orjson.dumps(payload), event, self._next_number())
+        topics = self._list_topics(session_id, live=True)
+        self._offer("telemetry", topics, made)
+        self._offer("timing", topics, made)
 
     def publish_cue(self, cue: Cue) -> None:
-        """Give a cue to the listeners of its session, now and when they come back."""
-        event = cue_event(cue, self._next(), self._wall())
-        self._keep("cues", self._heard_by(cue.session_id), event)
+        """Publish a cue to the listeners of its session, and keep it for those that reconnect."""
+        event = make_cue_event(cue, self._next_number(), self._wall())
+        self._keep("cues", self._list_topics(cue.session_id), event)
 
     def forget(self, session_id: str) -> None:
-        """Tell those who come back no more of a session that was deleted."""
+        """Drop the kept events of a deleted session."""
         for kind, kept in self._kept.items():
             rest = [(topics, event) for topics, event in kept if topics[0] != session_id]
             self._kept[kind] = deque(rest, maxlen=RING)
@@ -361,12 +360,12 @@ class Hub:
     def publish_silence(self, session_id: str, why: str | None) -> None:
         """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
         payload = {"session_id": session_id, "silent": why}
-        event = _event(orjson.dumps(payload), "state", self._next())
-        self._give("cues", self._heard_by(session_id), event)
+        event = _make_event(orjson.dumps(payload), "state", self._next_number())
+        self._offer("cues", self._list_topics(session_id), event)
 
     def publish_notification(self, topics: Sequence[str], event: Event) -> None:
-        """Give a notification to the listeners of *topics*; its number must be a new one."""
-        self._give("notifications", topics, event)
+        """Publish a notification to the listeners of *topics*; its number must be new."""
+        self._offer("notifications", topics, event)
 
     def subscribe(
         self,
@@ -379,19 +378,19 @@ class Hub:
         backlog: Sequence[Event] = (),
         position: int | None = None,
     ) -> Subscription:
-        """Listen to topics of some kinds from now on. Raises `TooManyListeners`.
+        """Listen to *topics* from now on. Raises `TooManyListeners`.
 
-        Of frames at most *hz* come a second. With *since_id* the cues and laps after that number
-        come first; a number that is too old, or was never given out, means all that are kept.
-        *backlog* are notifications that come first in any case; *position* is the number before
-        the first event. Kinds in *plain* come in their other form.
+        *hz* limits the frames a second. With *since_id* the kept cues and laps after that number
+        come first, or all of them if the number is too old or unknown. *backlog* are notifications
+        that always come first; *position* is the number before the first event. Kinds in *plain*
+        come in their plain form.
         """
         if len(self._all) >= self._most:
             self.refused += 1
             raise TooManyListeners
         first: list[tuple[Kind, Event]] = [("notifications", event) for event in backlog]
         if since_id is not None and not set(KEPT).isdisjoint(topics):
-            position, missed = self._since(topics, since_id)
+            position, missed = self._find_missed(topics, since_id)
             first += missed
         made = Subscription(
             self,
@@ -406,7 +405,7 @@ class Hub:
         return made
 
     def join(self, listener: Listener) -> None:
-        """Let *listener* take what happens from now on; it is closed with the hub."""
+        """Offer *listener* every event from now on; it is closed with the hub."""
         if self.closed:
             listener.close()
             return
@@ -416,7 +415,7 @@ class Hub:
                 self._topics[kind].setdefault(name, {})[listener] = None
 
     def leave(self, listener: Listener) -> None:
-        """It listens no longer."""
+        """Stop offering events to *listener*."""
         self._all.pop(listener, None)
         for kind, names in listener.topics.items():
             table = self._topics[kind]
@@ -427,17 +426,17 @@ class Hub:
                     table.pop(name, None)
 
     def close(self) -> None:
-        """End every subscription, and those to come."""
+        """End every subscription, present and future."""
         self.closed = True
         for listener in list(self._all):
             listener.close()
 
-    def _heard_by(self, session_id: str, live: bool = False) -> tuple[str, ...]:
-        """All topics of a session, whether somebody listens or not."""
+    def _list_topics(self, session_id: str, live: bool = False) -> tuple[str, ...]:
+        """List all topics of a session, with or without listeners."""
         active = session_id == self._active()
         return session_id, EVERYTHING, *(ACTIVE,) * active, *(LIVE_SESSION,) * live
 
-    def _next(self) -> int:
+    def _next_number(self) -> int:
         self._number += 1
         return self._number
 
@@ -446,7 +445,7 @@ class Hub:
         for topic in topics:
             yield from table.get(topic, ())
 
-    def _give(self, kind: Kind, topics: Iterable[str], event: Event) -> None:
+    def _offer(self, kind: Kind, topics: Iterable[str], event: Event) -> None:
         heard = False
         for listener in self._listeners(kind, topics):
             heard = True
@@ -454,14 +453,14 @@ class Hub:
         self.published += heard
 
     def _keep(self, kind: Kind, topics: tuple[str, ...], event: Event) -> None:
-        """Give an event, now and to those who come back."""
+        """Offer an event and keep it for reconnecting listeners."""
         self._kept[kind].append((topics, event))
-        self._give(kind, topics, event)
+        self._offer(kind, topics, event)
 
-    def _since(
+    def _find_missed(
         self, topics: Mapping[Kind, Sequence[str]], number: int
     ) -> tuple[int, list[tuple[Kind, Event]]]:
-        """Where a listener goes on that had *number* last, and the events it has missed."""
+        """Return where a listener whose last event was *number* resumes, and what it missed."""
         oldest = min((kept[0][1].number for kept in self._kept.values() if kept), default=None)
         if oldest is None:
             return self._number, []

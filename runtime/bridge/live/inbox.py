@@ -1,4 +1,4 @@
-"""Notifications: kept until somebody has got them, and told at once to whoever listens."""
+"""Notifications: kept until they are delivered, and published at once to listeners."""
 
 import asyncio
 import logging
@@ -17,8 +17,8 @@ from runtime.bridge.live.hub import (
     Hub,
     Kind,
     Subscription,
-    notification_event,
-    object_json,
+    encode_object,
+    make_notification_event,
 )
 from runtime.bridge.storage.errors import StoreError, StoreFailed
 from runtime.bridge.storage.records import unix_ms
@@ -40,22 +40,22 @@ NotificationKind: TypeAlias = Literal[
     "brief-ready",
 ]
 KEPT: Final = 1000
-"""Notifications that are kept, read or not."""
+"""Notifications kept, read or unread."""
 NOBODY: Final = ""
-"""The driver of what is addressed to nobody in particular."""
+"""The driver of a notification for everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationRow:
-    """Something to tell a driver, as the database keeps it; times are Unix milliseconds."""
+    """A notification in the database; times are Unix milliseconds."""
 
     table: ClassVar[str] = "notifications"
     id: int
     driver: str
-    """Empty: nobody in particular."""
+    """Empty: everybody."""
     kind: str
     payload: str
-    """The JSON that listeners get."""
+    """The JSON for listeners."""
     created_at: int
     delivered_at: int | None = None
 
@@ -70,9 +70,9 @@ class _Kept:
 
 
 class Inbox:
-    """The notifications of all drivers; of the event loop alone.
+    """The notifications of all drivers; used on the event loop only.
 
-    Works from memory where there is no database: they are then lost with the process.
+    Without a database they are kept in memory and lost with the process.
     """
 
     def __init__(self) -> None:
@@ -80,11 +80,11 @@ class Inbox:
         self._store: Store | None = None
         self._kept: dict[int, _Kept] = {}
         self._last = 0
-        self._got: list[int] = []
+        self._delivered: list[int] = []
         self._marking: asyncio.Task[None] | None = None
 
     async def open(self, hub: Hub, store: Store | None) -> None:
-        """Tell *hub* what comes, and go on with what *store* has kept."""
+        """Publish to *hub*, and load the notifications kept in *store*."""
         self._hub, self._store = hub, store
         if store is None:
             return
@@ -94,14 +94,14 @@ class Inbox:
             log.error("earlier notifications are lost: %s", problem)
             return
         for row in rows:
-            event = notification_event(row.payload.encode(), row.id)
+            event = make_notification_event(row.payload.encode(), row.id)
             about = orjson.loads(row.payload).get("session_id")
             unread = row.delivered_at is None
-            self._kept[row.id] = _Kept(_topics(row.driver), event, unread, about)
+            self._kept[row.id] = _Kept(_list_topics(row.driver), event, unread, about)
             self._last = max(self._last, row.id)
 
     async def close(self) -> None:
-        """Write down what was delivered."""
+        """Store which notifications were delivered."""
         while self._marking is not None:
             await asyncio.wait([self._marking])
 
@@ -114,27 +114,27 @@ class Inbox:
         session_id: str | None = None,
         **more: object,
     ) -> int:
-        """Keep a notification and tell it; its number. *more* are further fields, fit for JSON.
+        """Keep and publish a notification; return its number. *more* are extra JSON fields.
 
-        An empty *driver*, or ``*``, addresses nobody in particular: every driver hears it. Where
-        the database fails it is told all the same, and the log says so. One about a session that
-        was deleted meanwhile is neither kept nor told.
+        An empty *driver*, or ``*``, addresses every driver. If the database fails, the
+        notification is published anyway and the failure logged. A notification about a session
+        deleted in the meantime is dropped.
         """
         self._last += 1
-        number, now, told = self._last, time.time(), driver.strip()
-        told = NOBODY if told == EVERYTHING else told
-        fields = {"id": number, "ts": round(now, 3), "kind": kind, "driver": told}
+        number, now, addressee = self._last, time.time(), driver.strip()
+        addressee = NOBODY if addressee == EVERYTHING else addressee
+        fields = {"id": number, "ts": round(now, 3), "kind": kind, "driver": addressee}
         about = {} if session_id is None else {"session_id": session_id}
-        payload = object_json({**more, **fields, **about, "title": title, "body": body})
+        payload = encode_object({**more, **fields, **about, "title": title, "body": body})
         if self._store is not None:
-            row = NotificationRow(number, told, kind, payload.decode(), int(now * 1000))
+            row = NotificationRow(number, addressee, kind, payload.decode(), int(now * 1000))
             try:
                 rows = 1 + len(payload) // 128
-                if not await self._store.write(lambda tx: _add(tx, row, session_id), rows=rows):
+                if not await self._store.write(lambda tx: _insert(tx, row, session_id), rows=rows):
                     return number
             except StoreError as error:
                 log.warning("a notification could not be kept: %s", error)
-        topics, event = _topics(told), notification_event(payload, number)
+        topics, event = _list_topics(addressee), make_notification_event(payload, number)
         self._kept[number] = _Kept(topics, event, unread=True, session_id=session_id)
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
@@ -143,29 +143,31 @@ class Inbox:
         return number
 
     def forget(self, session_id: str) -> None:
-        """Tell no more of a session that was deleted with what is stored of it."""
+        """Drop the notifications of a deleted session."""
         for number, kept in list(self._kept.items()):
             if kept.session_id == session_id:
                 del self._kept[number]
 
     def listen(self, driver: str, since_id: int | None = None) -> Subscription:
-        """What a driver has not got yet, then what comes. Raises `TooManyListeners`.
+        """Deliver what a driver has not received, then what comes. Raises `TooManyListeners`.
 
-        ``*`` hears everything. With *since_id* what came behind that number is told again.
+        ``*`` hears everything. With *since_id* the notifications after that number are repeated.
         """
         assert self._hub is not None
         oldest = max(0, self._last - RING)
         since = since_id
         if since is not None and not oldest <= since <= self._last:
             since = oldest
-        topics, backlog = self.waiting(driver, since)
+        topics, backlog = self.list_waiting(driver, since)
         position = self._last if since is None else since
         return self._hub.subscribe({"notifications": topics}, backlog=backlog, position=position)
 
-    def waiting(self, driver: str, since: int | None = None) -> tuple[tuple[str, ...], list[Event]]:
-        """The topics of a driver, and what has not been told of them, or came behind *since*."""
+    def list_waiting(
+        self, driver: str, since: int | None = None
+    ) -> tuple[tuple[str, ...], list[Event]]:
+        """Return a driver's topics and the events that are unread or newer than *since*."""
         everything = driver.strip() in ("", EVERYTHING)
-        topics = (EVERYTHING,) if everything else (_folded(driver), NOBODY)
+        topics = (EVERYTHING,) if everything else (_fold_driver(driver), NOBODY)
         return topics, [
             kept.event
             for number, kept in self._kept.items()
@@ -173,45 +175,45 @@ class Inbox:
             and not set(topics).isdisjoint(kept.topics)
         ]
 
-    def delivered(self, kind: Kind, number: int) -> None:
-        """Somebody has got an event; that a notification was got is written down soon."""
+    def note_delivery(self, kind: Kind, number: int) -> None:
+        """Note that an event was delivered; for a notification this is stored soon after."""
         kept = self._kept.get(number) if kind == "notifications" else None
         if kept is None or not kept.unread:
             return
         kept.unread = False
-        self._got.append(number)
+        self._delivered.append(number)
         if self._marking is None and self._store is not None:
             self._marking = asyncio.create_task(self._mark(self._store))
 
     async def _mark(self, store: Store) -> None:
         try:
-            while self._got:
-                numbers, self._got = self._got, []
-                await store.write(partial(_note_delivered, numbers=numbers), rows=len(numbers))
-        except StoreError as error:  # they are told once more after the next start
-            log.warning("what was delivered could not be written down: %s", error)
+            while self._delivered:
+                numbers, self._delivered = self._delivered, []
+                await store.write(partial(_mark_delivered, numbers=numbers), rows=len(numbers))
+        except StoreError as error:  # they are delivered once more after the next start
+            log.warning("deliveries could not be stored: %s", error)
         finally:
             self._marking = None
 
 
-def _topics(driver: str) -> tuple[str, ...]:
-    return (_folded(driver), EVERYTHING)
+def _list_topics(driver: str) -> tuple[str, ...]:
+    return (_fold_driver(driver), EVERYTHING)
 
 
-def _folded(driver: str) -> str:
+def _fold_driver(driver: str) -> str:
     return driver.strip().casefold()
 
 
 async def read_notifications(store: Store, limit: int) -> list[NotificationRow]:
-    """The last *limit*, oldest first."""
+    """Read the last *limit* notifications, oldest first."""
     rest = "ORDER BY id DESC LIMIT ?"
     return (await store.read(lambda reader: select(reader, NotificationRow, rest, (limit,))))[::-1]
 
 
-def _add(tx: Transaction, row: NotificationRow, session_id: str | None) -> bool:
-    """Keep a notification with a number that is larger than every one before; the oldest go.
+def _insert(tx: Transaction, row: NotificationRow, session_id: str | None) -> bool:
+    """Insert a notification, whose number is the largest so far, and delete the oldest.
 
-    Whether it was kept: what it is about may be deleted.
+    Return False if the session that it is about was deleted.
     """
     if is_deleted(tx, session_id):
         return False
@@ -220,8 +222,7 @@ def _add(tx: Transaction, row: NotificationRow, session_id: str | None) -> bool:
     return True
 
 
-def _note_delivered(tx: Transaction, numbers: Sequence[int]) -> None:
-    """Somebody has got these notifications."""
+def _mark_delivered(tx: Transaction, numbers: Sequence[int]) -> None:
     marks = ", ".join("?" * len(numbers))
     tx.run(
         f"UPDATE notifications SET delivered_at = ? WHERE id IN ({marks})",  # noqa: S608 - marks

@@ -1,4 +1,4 @@
-"""Where every live frame passes: to listeners and coach, and from a bus to the database."""
+"""Distributes every live frame: to listeners and coach, and from a bus to the database."""
 
 import logging
 import math
@@ -17,12 +17,12 @@ from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame,
 from runtime.web.buckets import Buckets
 
 BACKFILL: Final = 1000
-"""A request with more frames counts as an upload: only its last frame is published."""
+"""A request with more frames is an upload: only its last frame is published."""
 COACHED_HZ: Final = 500.0
-"""Frames of one session a second that the coach hears in requests: a session that brings more than
-a second's worth too many is an upload, until it has brought less than that for a second."""
+"""Posted frames of a session a second that the coach takes. A session that exceeds this by more
+than a second's worth is an upload, until it has stayed below for a second."""
 MOST_WATCHED: Final = 256
-"""Sessions whose pace is known."""
+"""Sessions whose frame rate is tracked."""
 log = logging.getLogger(__name__)
 
 
@@ -31,16 +31,16 @@ class Destination(NamedTuple):
 
     session_id: str
     distance_m: float = 0.0
-    """What the session had covered before."""
+    """Metres that the session covered before."""
 
 
 class Live:
-    """Takes frames from the bus, a replay or a request; of the event loop alone.
+    """Takes frames from the bus, a replay or a request; used on the event loop only.
 
-    *destination* is asked for each batch of a bus; *spoken* hears of every cue that is told, for
-    the session's notes; *anew* is called when the frames of a bus begin to go to another session.
-    The engine says where each car is, for the lap clock too, and coaches where *coaches* is set.
-    *past_of* tells what is known of a session's laps.
+    *destination* is called for each batch of a bus; *spoken* gets every published cue, for the
+    session's notes; *anew* is called when the bus starts to fill another session. The engine
+    locates each car, for the lap clock too, and coaches if *coaches* is set. *past_of* returns
+    the earlier laps of a session.
     """
 
     def __init__(
@@ -65,22 +65,22 @@ class Live:
         self._anew = anew
         self._room = Buckets(COACHED_HZ, 2 * COACHED_HZ, MOST_WATCHED)
         self.bus_session = ""
-        """The session that the last frame of a bus went to; empty: none came."""
+        """The session of the last bus frame; empty before the first."""
         self._counter_m = self._offset_m = self._reached_m = 0.0
 
     def forget(self, session_id: str) -> None:
-        """Drop what is known of a session that was deleted."""
+        """Drop the state of a deleted session."""
         self.hub.forget(session_id)
         self._timers.forget(session_id)
 
-    def bus(self, flushes: Sequence[Flush]) -> None:
-        """Take what a CAN bus brought."""
+    def take_flushes(self, flushes: Sequence[Flush]) -> None:
+        """Publish and record what a CAN bus delivered."""
         goal = self._destination()
         for flush in flushes:
             if flush.wide is not None:
-                wide = self._placed(goal, flush.wide)
+                wide = self._continue_distance(goal, flush.wide)
                 flush = flush._replace(wide=wide)
-                device_m = _device_distance(flush)
+                device_m = _read_device_distance(flush)
                 self.publish(
                     LiveFrame(
                         goal.session_id, "can", wide, flush.extras, device_distance_m=device_m
@@ -97,9 +97,9 @@ class Live:
         first_idx: int,
         distance_m: Numbers,
     ) -> None:
-        """Publish what a request brought, once it is on disk; *distance_m* as it is stored.
+        """Publish posted frames once they are on disk; *distance_m* as stored.
 
-        Coach and lap clock hear what a car can send; nobody drives an upload.
+        Coach and lap clock ignore uploads, which come faster than a car can send.
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
@@ -107,7 +107,7 @@ class Live:
         if not driven and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
-        latest = _latest(extras, columns[TIMESTAMP])
+        latest = _hold_latest(extras, columns[TIMESTAMP])
         sent, columns["distance_m"] = columns["distance_m"], distance_m[begin:].tolist()
         for at, numbers in enumerate(zip(*columns.values(), strict=True)):
             wide = dict(zip(WIDE, numbers, strict=True))
@@ -118,7 +118,7 @@ class Live:
             self.publish(frame, driven=driven)
 
     def publish(self, frame: LiveFrame, *, driven: bool = True) -> None:
-        """Tell a frame, and what lap clock and coach say to one that somebody has *driven*."""
+        """Publish a frame; if it was *driven* just now, also its lap timing and cues."""
         where, reading = self._follow(frame) if driven else (None, NO_READING)
         self.hub.publish_frame(frame, reading.timing)
         for done in reading.done:
@@ -127,8 +127,8 @@ class Live:
             return
         try:
             cues = self._cues.feed(frame, where)
-        except Exception:  # a coach that stumbles must not cost a frame
-            log.exception("the coach stumbled over a frame")
+        except Exception:  # a failing coach must not cost a frame
+            log.exception("the coach failed on a frame")
             return
         for cue in cues:
             self.hub.publish_cue(cue)
@@ -136,16 +136,18 @@ class Live:
                 self._spoken(cue, frame)
 
     def _follow(self, frame: LiveFrame) -> tuple[Where | None, Reading]:
-        """Where the car is, and what its lap clock shows."""
+        """Return where the car is and what its lap clock shows."""
         try:
             where = self._cues.locate(frame)
             return where, NO_READING if where is None else self._timers.tick(frame, where)
-        except Exception:  # neither must cost a frame
-            log.exception("the lap clock stumbled over a frame")
+        except Exception:  # neither may cost a frame
+            log.exception("the lap clock failed on a frame")
             return None, NO_READING
 
-    def _placed(self, goal: Destination, wide: Mapping[str, float]) -> Mapping[str, float]:
-        """The frame with the distance of its session, which goes on where it stood."""
+    def _continue_distance(
+        self, goal: Destination, wide: Mapping[str, float]
+    ) -> Mapping[str, float]:
+        """Return the frame with its distance continued from where the session stood."""
         counter = wide["distance_m"]
         if goal.session_id != self.bus_session:
             if self.bus_session:
@@ -154,20 +156,20 @@ class Live:
             self._counter_m = math.inf
         if math.isnan(counter):
             return wide
-        if counter < self._counter_m:  # the bus counts from 0 again
+        if counter < self._counter_m:  # the bus restarted at 0
             self._offset_m = self._reached_m - counter
         self._counter_m, self._reached_m = counter, counter + self._offset_m
         return {**wide, "distance_m": self._reached_m}
 
 
-def _device_distance(flush: Flush) -> float:
-    """Metres of the counter on the bus since the flush before; NaN: none."""
+def _read_device_distance(flush: Flush) -> float:
+    """Return the metres the bus counted since the last flush; NaN without a counter."""
     counted = flush.samples.get(GPS_DISTANCE)
     return float(counted.value[-1]) if counted is not None and len(counted.value) else math.nan
 
 
-def _latest(extras: Mapping[str, Samples], times: Sequence[float]) -> list[dict[str, float]]:
-    """The further signals of each frame, which stand at the times of their frames."""
+def _hold_latest(extras: Mapping[str, Samples], times: Sequence[float]) -> list[dict[str, float]]:
+    """Return the latest value of every extra signal at each frame time."""
     signals: list[dict[str, float]] = [{} for _ in times]
     places = {t: at for at, t in enumerate(times)}
     for name, samples in extras.items():

@@ -1,4 +1,4 @@
-"""Stores what a live bus tells, without ever holding the bus up."""
+"""Stores what a live bus delivers, without ever delaying the bus."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ from runtime.bridge.storage.store import Store
 from runtime.web.errors import ApiError
 
 MOST_ROWS: Final = 10_000
-"""So many flushes wait at most; then the oldest goes."""
+"""Flushes that may wait; beyond that the oldest is dropped."""
 MOST_AT_ONCE: Final = 500
 RETRY_S: Final = 1.0
 LAST_TRIES_S: Final = 2.0
-"""How long the end of the bridge waits for the database to take the rest."""
+"""At shutdown, how long the database gets to store the rest."""
 log = logging.getLogger(__name__)
 
 
@@ -30,9 +30,9 @@ class _Waiting(NamedTuple):
 
 
 class Recorder:
-    """A bounded queue in front of the store, for the event loop.
+    """A bounded queue in front of the store, used on the event loop.
 
-    While the database takes nothing, a full disk for instance, flushes wait and are tried again.
+    While the database accepts nothing, for example on a full disk, flushes wait and are retried.
     """
 
     def __init__(self, store: Store, meta: SessionMeta, *, most: int = MOST_ROWS) -> None:
@@ -47,10 +47,10 @@ class Recorder:
         self._done.set()
         self._task = asyncio.create_task(self._run())
         self.dropped = 0
-        """Flushes that were given up."""
+        """Flushes that were discarded."""
 
     def take(self, session_id: str, flush: Flush) -> None:
-        """Accept what is to be stored; never waits."""
+        """Queue a flush; never waits."""
         if self._queue and len(self._queue) + len(self._batch) >= self._most:
             self._queue.popleft()
             self.dropped += 1
@@ -58,15 +58,15 @@ class Recorder:
         self._done.clear()
         self._more.set()
 
-    async def settled(self) -> None:
-        """Return once everything that was taken is stored or given up."""
+    async def wait_until_stored(self) -> None:
+        """Return once every queued flush is stored or discarded."""
         await self._done.wait()
 
     async def close(self) -> None:
-        """Store what waits, if the database takes it, and end."""
+        """Store what waits, if the database accepts it, and stop."""
         try:
             async with asyncio.timeout(LAST_TRIES_S):
-                await self.settled()
+                await self.wait_until_stored()
         except TimeoutError:
             left = len(self._queue) + len(self._batch)
             log.error("%d live rows could not be stored", left)
@@ -79,14 +79,14 @@ class Recorder:
             self._more.clear()
             while self._queue or self._batch:
                 self._batch = self._batch or self._next()
-                if await self._stored(self._batch):
+                if await self._store_batch(self._batch):
                     self._batch = []
                 else:
                     await asyncio.sleep(RETRY_S)
             self._done.set()
 
     def _next(self) -> list[_Waiting]:
-        """What waits for one session, the oldest first."""
+        """Take the oldest flushes of one session from the queue."""
         batch = [self._queue.popleft()]
         while (
             self._queue
@@ -96,7 +96,7 @@ class Recorder:
             batch.append(self._queue.popleft())
         return batch
 
-    async def _stored(self, batch: Sequence[_Waiting]) -> bool:
+    async def _store_batch(self, batch: Sequence[_Waiting]) -> bool:
         session_id = batch[0].session_id
         rows = [waiting.flush.wide for waiting in batch if waiting.flush.wide is not None]
         samples = join_samples([waiting.flush.samples for waiting in batch])
@@ -110,21 +110,21 @@ class Recorder:
             log.warning("live rows wait for the database: %s", problem)
             return False
         except ApiError as problem:
-            log.error("live rows are given up: %s", problem)
+            log.error("live rows are discarded: %s", problem)
             self.dropped += len(batch)
-        except Exception:  # whatever is wrong with these rows, the next ones are taken
-            log.exception("live rows are given up")
+        except Exception:  # bad rows must not stop the ones that follow
+            log.exception("live rows are discarded")
             self.dropped += len(batch)
         return True
 
 
 def join_samples(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
-    """The samples of each signal behind each other."""
-    mine: dict[str, list[Samples]] = {}
+    """Concatenate the samples of each signal."""
+    collected: dict[str, list[Samples]] = {}
     for part in parts:
         for name, samples in part.items():
-            mine.setdefault(name, []).append(samples)
+            collected.setdefault(name, []).append(samples)
     return {
         name: Samples(*map(np.concatenate, zip(*several, strict=True)))
-        for name, several in mine.items()
+        for name, several in collected.items()
     }

@@ -1,6 +1,6 @@
-"""Replay: a recorded session sent again as live frames, at the pace at which it was recorded.
+"""Replays a recorded session as live frames, at the pace of the recording.
 
-At most one runs at a time, and the live bus stands aside for it.
+At most one replay runs at a time; the live bus is paused for it.
 """
 
 import asyncio
@@ -25,43 +25,43 @@ from runtime.web.errors import ApiError
 
 
 class ReplayRunning(ApiError):
-    """One session is replayed at a time."""
+    """Another replay is running."""
 
     status, code = 409, "replay_running"
     text = "a replay is running; stop it first"
 
 
 class ReplayUnavailable(ApiError):
-    """What is live now cannot be made to wait."""
+    """The live bus cannot be paused."""
 
     status, code = 503, "replay_unavailable"
     text = "a replay cannot begin now; the server's log says why"
 
 
 class NoReplay(ApiError):
-    """Only a replay that runs can be paused or moved."""
+    """No replay is running that could be paused or moved."""
 
     status, code = 409, "no_replay"
     text = "no replay is running; start one first"
 
 
 LONGEST_PAUSE_S: Final = 5.0
-"""A longer pause of the recording is shortened to this."""
+"""Longer pauses of the recording are shortened to this."""
 FRESH_START_S: Final = 5.0
-"""A clock that steps back by more has begun anew; by less, frames came out of order."""
+"""A clock that steps back further has restarted; otherwise frames came out of order."""
 HALF_DAY_S: Final = 43_200.0
 DAY_S: Final = 86_400.0
 USUAL_PERIOD_S: Final = 0.1
-"""Of a session with a single moment."""
+"""Used for a session with a single time."""
 
 
 class Pacing(NamedTuple):
     """The times of one pass at the speed of the recording."""
 
     due: Numbers
-    """Seconds after the first frame; never falling."""
+    """Seconds after the first frame, never decreasing."""
     nominal_s: float
-    """The median of the steps forward, which is the pause before a further pass."""
+    """Median step forward, used as the pause before the next pass."""
 
     @property
     def span_s(self) -> float:
@@ -70,10 +70,10 @@ class Pacing(NamedTuple):
 
 
 def pace(t: Numbers) -> Pacing:
-    """The pacing of frames with these timestamps, in the order in which they were recorded.
+    """Compute the pacing of frames with these timestamps, in recording order.
 
-    A frame that is not later than one before it is due together with that one. After midnight,
-    and after a clock that begins anew, time goes on.
+    A frame that is no later than an earlier one is due together with it. Time continues across
+    midnight and a restarted clock.
     """
     steps = np.diff(t)
     steps = np.where(steps < -HALF_DAY_S, steps + DAY_S, steps)
@@ -86,14 +86,14 @@ def pace(t: Numbers) -> Pacing:
 
 
 CELLS: Final = 2_000_000
-"""Numbers of further signals in one window: 16 MB; two windows are held at a time."""
+"""Values of extra signals in one window: 16 MB; two windows are held at a time."""
 FEWEST_FRAMES: Final = 1_000
 MOST_FRAMES: Final = 100_000
 """Frames of a window."""
 AT_ONCE: Final = 32
-"""So many frames that are due may go out before others have their turn on the loop."""
+"""Due frames sent before the replay yields to the event loop."""
 PATIENCE_S: Final = 5.0
-"""Longest wait for a replay that was told to end, and for the bus that is read again."""
+"""Longest wait for a stopping replay and for the bus to resume."""
 
 log = logging.getLogger(__name__)
 Publish = Callable[[LiveFrame], None]
@@ -102,19 +102,19 @@ Tell = Callable[[str, Control, Mapping[str, object]], None]
 Hook = Callable[[], Awaitable[None]]
 
 
-async def _nothing() -> None:
-    """Where no bus is read."""
+async def _do_nothing() -> None:
+    """The hook without a bus."""
 
 
 class Window(NamedTuple):
-    """Some frames in a row, ready to be sent."""
+    """Consecutive frames, ready to be sent."""
 
     first: int
     """Index of the first one in the session."""
     columns: Numbers
     """A row for each frame, in the order of `WIDE`."""
     names: tuple[str, ...]
-    """Of the further signals."""
+    """Names of the extra signals."""
     extras: Numbers
     """A row for each frame, in the order of *names*; NaN before the first sample."""
 
@@ -122,16 +122,16 @@ class Window(NamedTuple):
         return len(self.columns)
 
     def frame(self, at: int, session_id: str, replay_id: str) -> LiveFrame:
-        """The frame in that row."""
+        """Build the live frame of row *at*."""
         wide = dict(zip(WIDE, self.columns[at].tolist(), strict=True))
         values = zip(self.names, self.extras[at].tolist(), strict=True)
         extras = {name: value for name, value in values if not math.isnan(value)}
-        told = wide["distance_m"]
-        return LiveFrame(session_id, "replay", wide, extras, self.first + at, replay_id, told)
+        distance_m = wide["distance_m"]
+        return LiveFrame(session_id, "replay", wide, extras, self.first + at, replay_id, distance_m)
 
 
-class Recorded:
-    """The telemetry of a session as it stands when the replay begins."""
+class ReplaySource:
+    """The telemetry of a session, as stored when the replay starts."""
 
     def __init__(
         self, store: Store, session_id: str, columns: Numbers, names: Sequence[str]
@@ -148,7 +148,7 @@ class Recorded:
 
     @classmethod
     async def read(cls, store: Store, row: SessionRow) -> Self:
-        """Its frames, which further signals it has, and of these what the first frames need.
+        """Read the frames of a session and the extra signals of its first window.
 
         Raises `NoRows` without frames.
         """
@@ -164,7 +164,7 @@ class Recorded:
         return recorded
 
     async def windows(self, first: int = 0) -> AsyncGenerator[Window, None]:
-        """All windows from a frame on; the next one is read while this one is used."""
+        """Yield the windows from frame *first* on; the next one is read ahead."""
         begins = range(first, len(self.t), self.size)
         coming = asyncio.create_task(self._window(first))
         try:
@@ -191,9 +191,9 @@ class Recorded:
 
 @dataclass(eq=False)
 class Replay:
-    """A session on its way; `run` sends it."""
+    """A running replay; `run` sends the frames."""
 
-    source: Recorded
+    source: ReplaySource
     pacing: Pacing
     speed: float
     loop: bool
@@ -203,40 +203,40 @@ class Replay:
     sleep: Callable[[float], Awaitable[None]]
     replay_id: str = field(default_factory=lambda: f"replay-{secrets.token_hex(4)}", init=False)
     frame_idx: int = field(default=-1, init=False)
-    """Of the last frame that went out; -1 before the first."""
+    """Index of the last frame sent; -1 before the first."""
     frames_emitted: int = field(default=0, init=False)
-    """Over all passes."""
+    """Frames of all passes."""
     paused: bool = field(default=False, init=False)
     held: bool = field(default=False, init=False)
-    """Whether its task was ended to be begun again later."""
+    """Whether its task was cancelled to be restarted later."""
     _next: int = field(default=0, init=False)
-    """Index of the frame that goes out next."""
+    """Index of the next frame to send."""
     _began: float | None = field(default=None, init=False)
     _pass_began: float = field(default=0.0, init=False)
 
     @property
     def source_session_id(self) -> str:
-        """What is replayed."""
+        """Id of the replayed session."""
         return self.source.session_id
 
     @property
     def total_frames(self) -> int:
-        """Of one pass."""
+        """Frames of one pass."""
         return len(self.source.t)
 
     @property
     def est_duration_s(self) -> float:
-        """How long one pass takes."""
+        """Duration of one pass at the replay's speed."""
         return self.pacing.span_s / self.speed
 
     @property
     def duration_s(self) -> float:
-        """How long one pass takes at the speed of the recording."""
+        """Duration of one pass at the speed of the recording."""
         return self.pacing.span_s
 
     @property
     def t_s(self) -> float:
-        """Where in that time the last frame lies."""
+        """Position of the last frame within `duration_s`."""
         return float(self.pacing.due[self.frame_idx]) if self.frame_idx >= 0 else 0.0
 
     @property
@@ -246,48 +246,48 @@ class Replay:
 
     @property
     def est_remaining_s(self) -> float:
-        """Of this pass."""
+        """Remaining time of this pass."""
         if self._began is None or self.paused:
             return (self.duration_s - self.t_s) / self.speed
         return max(self.est_duration_s - (self.clock() - self._pass_began), 0.0)
 
     async def run(self) -> None:
-        """Until the last frame has gone out, or with *loop* for ever."""
+        """Send all frames once, or with *loop* for ever."""
         while True:
             await self._pass()
             if not self.loop:
                 return
-            await self._until(self.pacing.span_s + self.pacing.nominal_s)
+            await self._wait_until(self.pacing.span_s + self.pacing.nominal_s)
             self._next = 0
-            self.tell(self.source.session_id, "loop", self.emitted())
+            self.tell(self.source.session_id, "loop", self.summarise())
 
     def seek(self, frame_idx: int) -> None:
-        """Go on from a frame; one beyond the end is the last."""
+        """Continue from a frame; an index beyond the end means the last one."""
         self._next = min(frame_idx, self.total_frames - 1)
         self.frame_idx = self._next - 1
 
     def frame_at(self, t_s: float) -> int:
-        """The first frame at or after a moment of a pass."""
+        """Return the index of the first frame at or after *t_s*."""
         return int(np.searchsorted(self.pacing.due, t_s))
 
-    async def show(self) -> None:
-        """Send the next frame by itself."""
+    async def send_one(self) -> None:
+        """Send the next frame alone."""
         async with aclosing(self.source.windows(self._next)) as windows:
             async for window in windows:
                 self._emit(window, 0)
-                self._next = self.frame_idx  # it comes once more when the replay goes on
+                self._next = self.frame_idx  # sent again when the replay continues
                 return
 
-    def emitted(self) -> dict[str, object]:
-        """What listeners are told at the end of a pass."""
+    def summarise(self) -> dict[str, object]:
+        """Return the payload for listeners at the end of a pass."""
         return {"replay_id": self.replay_id, "frames_emitted": self.frames_emitted}
 
     async def _pass(self) -> None:
-        """All frames from the next one on."""
+        """Send all frames from the next one on."""
         begun = False
         async with aclosing(self.source.windows(self._next)) as windows:
             async for window in windows:
-                if not begun:  # what reading takes before the first frame is not late
+                if not begun:  # time spent reading before the first frame does not count
                     due = float(self.pacing.due[self._next])
                     self._pass_began, begun = self.clock() - due / self.speed, True
                     if self._began is None:
@@ -298,7 +298,7 @@ class Replay:
         due = self.pacing.due[window.first : window.first + len(window)].tolist()
         at_once = 0
         for at, moment in enumerate(due):
-            if await self._until(moment):
+            if await self._wait_until(moment):
                 at_once = 0
             elif (at_once := at_once + 1) >= AT_ONCE:
                 at_once = 0
@@ -311,8 +311,8 @@ class Replay:
         self.frames_emitted += 1
         self.publish(window.frame(at, self.source.session_id, self.replay_id))
 
-    async def _until(self, moment: float) -> bool:
-        """Wait for a moment of this pass; whether there was anything to wait for."""
+    async def _wait_until(self, moment: float) -> bool:
+        """Wait until *moment* of this pass; return whether that took any time."""
         wait = self._pass_began + moment / self.speed - self.clock()
         if wait <= 0:
             return False
@@ -320,18 +320,18 @@ class Replay:
         return True
 
 
-class Stopped(NamedTuple):
-    """What a stop has ended."""
+class StopResult(NamedTuple):
+    """The outcome of a stop."""
 
     stopped: bool
     frames_emitted: int
 
 
 class Replays:
-    """Starts, stops and tells of the one replay; used on the event loop only.
+    """Starts, stops and reports on the one replay; used on the event loop only.
 
-    *before* is awaited before the first frame and *after* once the last one is out, however it
-    ended: they stop a bus that is read, and read it again.
+    *before* is awaited before the first frame and *after* once the replay has ended, for whatever
+    reason: they pause and resume the bus.
     """
 
     def __init__(
@@ -340,8 +340,8 @@ class Replays:
         publish: Publish,
         tell: Tell,
         *,
-        before: Hook = _nothing,
-        after: Hook = _nothing,
+        before: Hook = _do_nothing,
+        after: Hook = _do_nothing,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -354,7 +354,7 @@ class Replays:
         self._sleep = sleep
         self._turn = asyncio.Lock()
         self.current: Replay | None = None
-        """The replay, which says how far it has come; None while there is none."""
+        """The running replay with its progress; None while none runs."""
         self._task: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -366,20 +366,20 @@ class Replays:
         loop: bool = False,
         check: Callable[[], None] = lambda: None,
     ) -> Replay:
-        """Begin to replay a session, unless *check*, asked before the bus is stopped, raises.
+        """Start to replay a session, unless *check*, called before the bus is paused, raises.
 
-        Raises, looked at in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`,
-        what *check* raises; `ReplayUnavailable` where the live bus cannot be stopped.
+        Raises, in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`, errors of
+        *check*, and `ReplayUnavailable` if the live bus cannot be paused.
         """
         store = self._store()
         async with self._turn:
             if self.current is not None:
                 raise ReplayRunning(source_session_id=self.current.source.session_id)
-            await self._ended()
+            await self._join_task()
             row = store.session(source_session_id)
             if row is None:
                 raise UnknownSession(source_session_id)
-            source = await Recorded.read(store, row)
+            source = await ReplaySource.read(store, row)
             pacing = await asyncio.to_thread(pace, source.t)
             replay = Replay(
                 source,
@@ -392,26 +392,26 @@ class Replays:
                 self._sleep,
             )
             check()
-            await self._make_way()
+            await self._free_bus()
             self.current = replay
             self._task = asyncio.create_task(self._run(replay))
         return replay
 
-    async def stop(self) -> Stopped:
-        """End the replay; returns when its last frame is out and the bus is read again."""
+    async def stop(self) -> StopResult:
+        """Stop the replay; return once its last frame is sent and the bus has resumed."""
         async with self._turn:
             replay = self.current
             if replay is None:
-                return Stopped(False, 0)
+                return StopResult(False, 0)
             if self._task is not None:
                 self._task.cancel()
-            await self._ended()
-            if self.current is replay:  # stopped before it came to run at all
+            await self._join_task()
+            if self.current is replay:  # stopped before it started
                 await self._finish(replay)
-            return Stopped(True, replay.frames_emitted)
+            return StopResult(True, replay.frames_emitted)
 
     async def pause(self, *, paused: bool) -> Replay:
-        """Hold the replay, or let it go on. Raises `NoReplay`."""
+        """Pause or resume the replay. Raises `NoReplay`."""
         async with self._turn:
             replay = await self._hold()
             replay.paused = paused
@@ -419,28 +419,28 @@ class Replays:
         return replay
 
     async def seek(self, *, t_s: float | None = None, frame_idx: int = 0) -> Replay:
-        """Go on from a moment of a pass, else from a frame. Raises `NoReplay`.
+        """Continue from time *t_s* of a pass, else from a frame. Raises `NoReplay`.
 
-        A replay that is paused stays so, and shows the frame there.
+        A paused replay stays paused and sends the frame there.
         """
         async with self._turn:
             replay = await self._hold()
             replay.seek(frame_idx if t_s is None else replay.frame_at(t_s))
             if replay.paused:
-                await replay.show()
+                await replay.send_one()
             self._go_on(replay)
         return replay
 
     async def _hold(self) -> Replay:
-        """The replay, once it sends nothing any more."""
+        """Return the replay once it has stopped sending."""
         if (replay := self.current) is None:
             raise NoReplay
         replay.held = True
         if self._task is not None:
             self._task.cancel()
-        await self._ended()
+        await self._join_task()
         replay.held = False
-        if self.current is not replay:  # it came to its end
+        if self.current is not replay:  # it ended
             raise NoReplay
         return replay
 
@@ -451,22 +451,22 @@ class Replays:
         self._tell(replay.source.session_id, "state", state)
 
     async def close(self) -> None:
-        """End the replay for good: the bus stays as it is."""
+        """End the replay for good; the bus is left as it is."""
         self._closing = True
         await self.stop()
         async with self._turn:
-            await self._ended()
+            await self._join_task()
 
-    async def _make_way(self) -> None:
+    async def _free_bus(self) -> None:
         if self._closing:
             raise ReplayUnavailable
         try:
             await self._before()
         except BaseException as error:
-            await self._give_back()
+            await self._resume_bus()
             if isinstance(error, ApiError) or not isinstance(error, Exception):
                 raise
-            log.exception("the live bus cannot be stopped for a replay")
+            log.exception("the live bus cannot be paused for a replay")
             raise ReplayUnavailable from error
 
     async def _run(self, replay: Replay) -> None:
@@ -478,26 +478,26 @@ class Replays:
                 return
             log.info("replay of %s stopped", replay.source.session_id)
         except Exception:
-            log.exception("the replay of %s broke off", replay.source.session_id)
+            log.exception("the replay of %s failed", replay.source.session_id)
             failed = True
         await self._finish(replay, failed=failed)
 
     async def _finish(self, replay: Replay, *, failed: bool = False) -> None:
         self.current = None
-        payload = replay.emitted() | ({"failed": True} if failed else {})
+        payload = replay.summarise() | ({"failed": True} if failed else {})
         self._tell(replay.source.session_id, "end", payload)
-        await self._give_back()
+        await self._resume_bus()
 
-    async def _give_back(self) -> None:
+    async def _resume_bus(self) -> None:
         if self._closing:
             return
         try:
             await self._after()
         except Exception:
-            log.exception("the live bus is not read again after the replay")
+            log.exception("the live bus did not resume after the replay")
 
-    async def _ended(self) -> None:
-        """Wait for a task that is at its end."""
+    async def _join_task(self) -> None:
+        """Wait for the ending task."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=PATIENCE_S)
             self._task = None

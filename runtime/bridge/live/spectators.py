@@ -1,4 +1,4 @@
-"""Tokens that let somebody watch one session from elsewhere, for a while."""
+"""Tokens that let spectators watch one session from elsewhere for a limited time."""
 
 import asyncio
 import hashlib
@@ -19,23 +19,23 @@ from runtime.web.errors import ApiError
 
 TOKEN_BYTES: Final = 24
 PREFIX: Final = "watch_"
-"""Begins every token, so that logs can tell it from other text."""
+"""Prefix of every token, by which logs recognise it."""
 TTL_S: Final = 14_400
 MOST_TOKENS: Final = 1000
 MOST_VIEWS: Final = 32
-"""Streams that spectators may have open together; the rest is for the driver's own devices."""
+"""Open streams of all spectators; the rest is reserved for the driver's own devices."""
 _TOKEN: Final = re.compile(PREFIX + r"[A-Za-z0-9_%-]+")
 
 
 class TooManyTokens(ApiError):
-    """So many tokens are good that there must be a mistake."""
+    """Too many valid tokens exist, which must be a mistake."""
 
     status, code, retry_after_s = 429, "too_many_tokens", 60
     text = f"{MOST_TOKENS} tokens are in use; revoke some"
 
 
 class Grant(NamedTuple):
-    """What a good token allows."""
+    """What a valid token allows."""
 
     digest: str
     session_id: str
@@ -44,7 +44,7 @@ class Grant(NamedTuple):
 
 
 class Issued(NamedTuple):
-    """A new token; it is told this once and cannot be found out again."""
+    """A new token; it is shown only once and cannot be recovered."""
 
     token: str
     session_id: str
@@ -55,31 +55,31 @@ class Issued(NamedTuple):
 
 log = logging.getLogger(__name__)
 GRANT: Final = web.RequestKey("grant", Grant)
-"""Of a request that came with a good token."""
+"""The grant of a request with a valid token."""
 
 
 class Spectators:
-    """The tokens that are good, and the streams that are open with them; of the loop alone."""
+    """The valid tokens and the streams opened with them; used on the event loop only."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._store: Store | None = None
         self._why = ""
         self.port: int | None = None
-        """Of the listener that is theirs alone, while it listens."""
+        """Port of the spectators' own listener, while it is open."""
         self.lan = False
-        """Whether other machines reach that listener."""
+        """Whether other machines can reach that listener."""
         self._grants: dict[str, Grant] = {}
         self._views: dict[object, tuple[str, Callable[[], None]]] = {}
-        """Open streams: the digests of their tokens, and what ends them."""
+        """Open streams: the digests of their tokens, and the functions that end them."""
 
     @property
     def views(self) -> int:
-        """Streams that are open with a token."""
+        """Number of streams opened with a token."""
         return len(self._views)
 
     async def open(self, store: Store | None, why: str = "") -> None:
-        """Go on with the tokens that *store* has kept; *why* there is none."""
+        """Load the tokens kept in *store*; without one, *why* says the reason."""
         self._store, self._why = store, why
         if store is not None:
             try:
@@ -90,24 +90,24 @@ class Spectators:
             self._grants = {grant.digest: grant for grant in grants}
 
     async def close(self) -> None:
-        """End the streams that are open; the tokens stay good for the next start."""
+        """End the open streams; the tokens stay valid for the next start."""
         for view in list(self._views):
             self._cut(view)
 
     async def issue(self, session_id: str, ttl_s: int = TTL_S) -> Issued:
-        """A new token for a session, which need not exist yet.
+        """Issue a token for a session, which need not exist yet.
 
-        Raises `NoDatabase`, `TooManyTokens` and what writing raises.
+        Raises `NoDatabase`, `TooManyTokens` and errors of the store.
         """
-        store = self._kept_in()
+        store = self._require_store()
         now = self._now_ms()
-        for grant in [g for g in self._grants.values() if g.expires_at <= now]:
+        for grant in [grant for grant in self._grants.values() if grant.expires_at <= now]:
             self._withdraw(grant.digest)
         if len(self._grants) >= MOST_TOKENS:
             raise TooManyTokens
         token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
         until = now // 1000 + ttl_s
-        grant = Grant(_digest(token), session_id, until * 1000)
+        grant = Grant(_hash_token(token), session_id, until * 1000)
 
         def write(tx: Transaction) -> None:
             tx.run("DELETE FROM spectator_tokens WHERE expires_at <= ?", (now,))
@@ -121,12 +121,12 @@ class Spectators:
         return Issued(token, session_id, until, ttl_s)
 
     async def revoke(self, token: str) -> bool:
-        """Make a token useless and end what it has opened; whether it was good until now.
+        """Revoke a token and end its streams; return whether it was valid until now.
 
-        Raises `NoDatabase` and what writing raises; it is useless for this process then.
+        Raises `NoDatabase` and errors of the store; this process rejects the token even then.
         """
-        store = self._kept_in()
-        grant = self.grant(token)
+        store = self._require_store()
+        grant = self.find_grant(token)
         if grant is None:
             return False
         self._withdraw(grant.digest)
@@ -135,23 +135,23 @@ class Spectators:
         return True
 
     def forget(self, session_id: str) -> None:
-        """Withdraw the tokens for a session that was deleted with what is stored of them."""
-        for grant in [one for one in self._grants.values() if one.session_id == session_id]:
+        """Withdraw the tokens of a deleted session."""
+        for grant in [grant for grant in self._grants.values() if grant.session_id == session_id]:
             self._withdraw(grant.digest)
 
-    def grant(self, token: str) -> Grant | None:
-        """What *token* allows; None for one that was never good, has expired or was revoked."""
-        grant = self._grants.get(_digest(token))
+    def find_grant(self, token: str) -> Grant | None:
+        """Return what *token* allows; None if it is unknown, expired or revoked."""
+        grant = self._grants.get(_hash_token(token))
         return grant if grant is not None and grant.expires_at > self._now_ms() else None
 
     @contextmanager
-    def viewing(self, grant: Grant, cut: Callable[[], None]) -> Iterator[None]:
-        """Note an open stream; *cut* is called once when its token stops being good."""
+    def track_view(self, grant: Grant, cut: Callable[[], None]) -> Iterator[None]:
+        """Track an open stream; call *cut* once when its token stops being valid."""
         view = object()
         self._views[view] = grant.digest, cut
         left_s = (grant.expires_at - self._now_ms()) / 1000
         timer = asyncio.get_running_loop().call_later(max(0.0, left_s), self._cut, view)
-        if grant.digest not in self._grants:  # revoked on the way here
+        if grant.digest not in self._grants:  # revoked in the meantime
             self._cut(view)
         try:
             yield
@@ -165,10 +165,10 @@ class Spectators:
 
     def _withdraw(self, digest: str) -> None:
         del self._grants[digest]
-        for view in [view for view, (mine, _) in self._views.items() if mine == digest]:
+        for view in [view for view, (token, _) in self._views.items() if token == digest]:
             self._cut(view)
 
-    def _kept_in(self) -> Store:
+    def _require_store(self) -> Store:
         if self._store is None:
             raise NoDatabase(self._why)
         return self._store
@@ -177,11 +177,11 @@ class Spectators:
         return int(self._clock() * 1000)
 
 
-class Masked(logging.Filter):
-    """Keeps tokens out of the log, wherever in a line they are."""
+class TokenMask(logging.Filter):
+    """Masks tokens anywhere in a log line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Every record passes, without its tokens."""
+        """Mask the tokens of a record, and let it pass."""
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
             for name, value in fields.items():
@@ -195,15 +195,15 @@ class Masked(logging.Filter):
 
 
 for _name in ("paddock.access", "paddock.web"):
-    logging.getLogger(_name).addFilter(Masked())
+    logging.getLogger(_name).addFilter(TokenMask())
 
 
-def _digest(token: str) -> str:
+def _hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 async def read_grants(store: Store, now_ms: int) -> list[Grant]:
-    """What is kept of the tokens that are good at *now_ms*."""
+    """Read the tokens that are valid at *now_ms*."""
     rows = await store.read(
         lambda reader: reader.rows(
             "SELECT token_hash, session_id, expires_at FROM spectator_tokens"

@@ -8,10 +8,10 @@ import pytest
 
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
-    cue_event,
-    frame_json,
-    object_json,
-    spliced,
+    encode_frame,
+    encode_object,
+    insert_dropped,
+    make_cue_event,
 )
 from runtime.bridge.session.recording import WIDE
 from runtime.web import sse
@@ -24,7 +24,7 @@ CLIENT = (
 
 def test_a_frame_has_the_names_of_clients_and_those_of_its_columns() -> None:
     numbers = {name: float(at) + 0.5 for at, name in enumerate(WIDE)}
-    told = json.loads(frame_json(frame()._replace(wide=numbers)))
+    told = json.loads(encode_frame(frame()._replace(wide=numbers)))
     assert [told[name] for name in CLIENT] == [told[name] for name in WIDE]
     assert [told[name] for name in CLIENT] == [at + 0.5 for at in range(len(WIDE))]
     assert (told["session_id"], told["frame_idx"], told["source"]) == ("s", None, "can")
@@ -32,7 +32,7 @@ def test_a_frame_has_the_names_of_clients_and_those_of_its_columns() -> None:
 
 
 def test_what_is_no_number_is_null() -> None:
-    told = json.loads(frame_json(frame(speed_ms=math.nan, rpm=math.inf)))
+    told = json.loads(encode_frame(frame(speed_ms=math.nan, rpm=math.inf)))
     assert told["timestamp"] == 1.0
     assert {told[name] for name in CLIENT if name != "timestamp"} == {None}
 
@@ -40,7 +40,9 @@ def test_what_is_no_number_is_null() -> None:
 def test_further_signals_come_under_their_names_and_displace_nothing() -> None:
     extras = {"water_temp_c": 90.5, "speed": 1.0, "session_id": 2.0, "gear": np.float64(3)}
     told = json.loads(
-        frame_json(frame(speed_ms=40.0)._replace(extras=extras, replay_id="replay-0", frame_idx=7))
+        encode_frame(
+            frame(speed_ms=40.0)._replace(extras=extras, replay_id="replay-0", frame_idx=7)
+        )
     )
     assert (told["water_temp_c"], told["gear"]) == (90.5, 3)
     assert (told["speed"], told["session_id"]) == (40.0, "s")
@@ -48,7 +50,7 @@ def test_further_signals_come_under_their_names_and_displace_nothing() -> None:
 
 
 def test_a_cue_has_every_field_and_both_forms() -> None:
-    made = cue_event(Cue("s", "Brake\nlater", 2, "trail", "rule", corner="T1"), 5, 12.3456)
+    made = make_cue_event(Cue("s", "Brake\nlater", 2, "trail", "rule", corner="T1"), 5, 12.3456)
     plain, named = parsed(made.plain), parsed(made.named)
     assert (plain.name, named.name) == ("message", "cue")
     assert plain.data == named.data
@@ -61,7 +63,7 @@ def test_a_cue_has_every_field_and_both_forms() -> None:
 
 
 def test_half_a_surrogate_pair_does_not_stop_a_cue() -> None:
-    assert json.loads(object_json({"text": "go \ud83d", "n": 1})) == {"text": "go ?", "n": 1}
+    assert json.loads(encode_object({"text": "go \ud83d", "n": 1})) == {"text": "go ?", "n": 1}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_half_a_surrogate_pair_does_not_stop_a_cue() -> None:
     ],
 )
 def test_a_gap_is_told_in_the_event_behind_it(data: bytes, wanted: object) -> None:
-    whole = spliced(sse.frame(data, "telemetry", 9), 3)
+    whole = insert_dropped(sse.frame(data, "telemetry", 9), 3)
     assert parsed(whole).data == wanted
     assert parsed(whole)._replace(data=None) == parsed(sse.frame(data, "telemetry", 9))._replace(
         data=None

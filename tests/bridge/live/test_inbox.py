@@ -42,7 +42,7 @@ async def delivered(inbox: Inbox, driver: str = "*", since: int | None = None) -
     found = await waiting(listener)
     for message in found:
         assert message.id is not None
-        inbox.delivered("notifications", message.id)
+        inbox.note_delivery("notifications", message.id)
     listener.close()
     return found
 

@@ -89,7 +89,7 @@ async def test_a_full_disk_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     made = recording(store)
     made.take("a", flush(1.0))
     made.take("a", flush(2.0))
-    await made.settled()
+    await made.wait_until_stored()
     await made.close()
     assert store.frames == [("a", [1.0, 2.0])]
     assert made.dropped == 0

@@ -7,7 +7,7 @@ from typing import Final
 import aiomqtt
 from yarl import URL
 
-from runtime.bridge.live.hub import object_json
+from runtime.bridge.live.hub import encode_object
 from runtime.bridge.live.outlets.outlet import Away, place_of
 from runtime.bridge.live.outlets.points import Point
 
@@ -75,4 +75,4 @@ class Mqtt:
 
 def to_json(point: Point) -> bytes:
     """Tags and fields of a point; ``unix_s`` is its time."""
-    return object_json({"unix_s": point.ns / 1e9, **point.tags, **point.fields})
+    return encode_object({"unix_s": point.ns / 1e9, **point.tags, **point.fields})
