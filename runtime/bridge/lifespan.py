@@ -26,7 +26,7 @@ from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
-from runtime.bridge.live.outlets.opening import targets_of
+from runtime.bridge.live.outlets.opening import make_targets
 from runtime.bridge.live.outlets.outlet import Outlet
 from runtime.bridge.live.outlets.points import PointReader
 from runtime.bridge.live.recorder import Recorder
@@ -241,7 +241,7 @@ def _make_outlets(service: Service) -> tuple[Outlet, ...]:
         return track.name if track is not None else None
 
     hz = service.settings.outlet_hz
-    targets = targets_of(service.settings)
+    targets = make_targets(service.settings)
     return tuple(Outlet(target, PointReader(service.row, circuit), hz) for target in targets)
 
 

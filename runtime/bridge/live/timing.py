@@ -1,4 +1,4 @@
-"""The lap clock: how long a car has driven its lap for, and how that compares; frame by frame."""
+"""The lap clock: lap and sector times of a car, live and compared with a reference lap."""
 
 import math
 from collections import OrderedDict, deque
@@ -35,24 +35,24 @@ from runtime.bridge.session.units import round_splits
 from runtime.bridge.track.model import Track
 
 TRACE_M: Final = 5.0
-"""A lap's time is kept every so many metres."""
+"""Spacing of the times kept of a lap."""
 HOLE: Final = 0.1
-"""A lap of which a longer share was driven unseen is no reference."""
+"""A lap with a longer unseen share is no reference."""
 MEAN_LAPS: Final = 5
 SESSIONS: Final = 256
 AROUND_S: Final = OVER_S + 1.0
-"""So much of the drive to each side tells a place as a recorded session has it."""
+"""This much of the drive on each side locates a place as precisely as in a recorded session."""
 ASK_S: Final = 1.0
-"""What is known of the session besides its frames is asked for so often."""
+"""Interval at which the stored laps of the session are requested."""
 Rating: TypeAlias = Literal["best", "own", "slower"]
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One lap as time over place."""
+    """The time of one lap as a function of the place."""
 
     place_m: Numbers
-    """From 0 to the length of the lap, never falling."""
+    """From 0 to the length of the lap, never decreasing."""
     t: Numbers
     """Seconds since its start, at those places."""
 
@@ -62,14 +62,14 @@ class Trace:
         return float(self.t[-1])
 
     def at(self, place_m: float) -> float:
-        """Seconds at a place."""
+        """Return the seconds at a place."""
         return float(np.interp(place_m, self.place_m, self.t))
 
 
 def make_trace(
     place_m: Sequence[float] | Numbers, t: Sequence[float] | Numbers, length_m: float, lap_s: float
 ) -> Trace | None:
-    """A lap from places and times within it; None where too much of it was not seen."""
+    """Make a trace from places and times within a lap; None if too much of it is unseen."""
     places = np.maximum.accumulate(np.clip([0.0, *place_m, length_m], 0.0, length_m))
     if np.diff(places).max() > HOLE * length_m:
         return None
@@ -84,9 +84,9 @@ class TimedLap:
     """Seconds of the session's clock, as is *end*."""
     end: float
     sectors: tuple[float | None, ...]
-    """Seconds in each; None: not known."""
+    """Seconds in each; None: unknown."""
     trace: Trace | None = None
-    """Of laps that were the best when they were driven."""
+    """Present if the lap was the best one when it was driven."""
 
     @property
     def lap_s(self) -> float:
@@ -96,28 +96,28 @@ class TimedLap:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The laps that are stored of a session."""
+    """The stored laps of a session."""
 
     laps: tuple[TimedLap, ...]
     starts: tuple[float, ...]
-    """Every moment at which the car came to start/finish."""
+    """Every time at which the car crossed start/finish."""
     until: float
-    """Seconds of its last frame."""
+    """Time of its last frame, in seconds."""
 
 
 class Past(NamedTuple):
-    """What the lap clock knows besides the frames that it was given."""
+    """What the lap clock knows besides the frames it received."""
 
     history: History | None = None
     record: Trace | None = None
-    """The best lap of the session's driver on the circuit, of another session."""
+    """The driver's best lap on the circuit in another session."""
 
 
 NO_PAST: Final = Past()
 
 
 def read_history(laps: Laps, track: Track) -> History:
-    """The laps of a stored session, on *track*."""
+    """Read the laps of a stored session on *track*."""
     progress, _ = place_laps(laps, track)
     spans = choose_sectors(laps, progress, track) if progress is not None else ()
     timed: list[TimedLap] = []
@@ -131,7 +131,7 @@ def read_history(laps: Laps, track: Track) -> History:
             trace = make_trace(places[kept], t[kept], progress.length_m, lap.duration_s)
             best = lap.duration_s if trace is not None else best
         timed.append(TimedLap(lap.t_start, lap.t_end, tuple(sectors), trace))
-    # Not by the laps: before the first closed one they say nothing of the line.
+    # Not from the laps: before the first closed lap they do not show the line.
     starts = find_lap_starts(laps.series, track.start, laps.travelled).tolist()
     starts = starts or [lap.begin for lap in timed]
     until = float(laps.series.t[-1]) if len(laps.series) else -math.inf
@@ -139,24 +139,24 @@ def read_history(laps: Laps, track: Track) -> History:
 
 
 class Timing(NamedTuple):
-    """What a frame says of its lap; None: not known."""
+    """The lap timing at a frame; None: unknown."""
 
     lap: int | None = None
-    """The lap that is driven, 1, 2, …; None before start/finish was crossed."""
+    """The current lap, 1, 2, …; None before start/finish was crossed."""
     lap_distance_m: float | None = None
     lap_time_s: float | None = None
     """Since start/finish."""
     delta_s: float | None = None
     """Compared with the reference lap at the same place; positive is slower."""
     predicted_s: float | None = None
-    """The lap time, if the rest goes as in the reference lap."""
+    """The lap time if the rest is driven as in the reference lap."""
 
 
 NO_TIMING: Final = Timing()
 
 
 class SectorDone(NamedTuple):
-    """A sector that was driven to its end."""
+    """A completed sector."""
 
     lap_number: int
     sector: int
@@ -165,7 +165,7 @@ class SectorDone(NamedTuple):
     delta_s: float | None
     """Compared with the reference lap."""
     rating: Rating
-    """best: no faster one is known; own: no slower than in the reference lap; else slower."""
+    """best: the fastest known; own: no slower than in the reference lap; else slower."""
 
 
 class LapSector(NamedTuple):
@@ -197,7 +197,7 @@ Done: TypeAlias = SectorDone | LapDone
 
 
 class Reading(NamedTuple):
-    """The clock at a frame, and what has just ended."""
+    """The clock at a frame, and the sectors and laps that just ended."""
 
     timing: Timing = NO_TIMING
     done: tuple[Done, ...] = ()
@@ -207,71 +207,71 @@ NO_READING: Final = Reading()
 
 
 @dataclass
-class _Running:
-    """A lap under way, or what began as one."""
+class _RunningLap:
+    """The lap being driven."""
 
     began: float
     way: float | None = None
-    """Metres from start/finish, not wrapped at either end; None: the place is not known."""
+    """Metres from start/finish, unwrapped at both ends; None: place unknown."""
     travelled: float = 0.0
-    """Metres; NaN until the first place of a lap whose begin was not seen."""
+    """Metres; NaN until the first place of a lap whose start was not seen."""
     gap_s: float = 0.0
-    """Time of it without any frame."""
+    """Seconds without frames."""
     marks: list[float | None] = field(default_factory=list)
-    """When the inner ends of sectors were passed."""
+    """Times at which the inner sector ends were passed."""
     fitted: int = 0
-    """So many of them are timed as a recorded session does."""
+    """Number of these that have been timed as in a recorded session."""
     places: list[float] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
 
 
 class _Fix(NamedTuple):
-    """A position near start/finish, and where it lies there."""
+    """A position near start/finish, in coordinates of the line."""
 
     t: float
     lat: float
     lon: float
     along: float
-    """Metres past the line; NaN further away."""
+    """Metres past the line; NaN if far away."""
     across: float
 
 
 class _Closing(NamedTuple):
-    """A crossing of start/finish whose exact moment is not known yet."""
+    """A crossing of start/finish whose exact time is not known yet."""
 
     moment: float
     by_gate: bool
-    """Whether positions told it."""
-    before: _Running | None
+    """Whether it was detected from positions."""
+    before: _RunningLap | None
     """The lap that it ends."""
 
 
 class LapTimer:
     """The lap clock of one car on one circuit.
 
-    It turns over at the frame after start/finish. A second later, when the crossing can be fitted
-    as it is in a recorded session, the lap is told: with the times that the session will have. A
-    sector is told at once, which the noise of a position may move by some hundredths.
+    It restarts at the frame after start/finish. A second later, when the crossing can be fitted as
+    in a recorded session, the lap is reported with the times that the session will show. A sector
+    is reported at once, so position noise may shift its time by some hundredths.
     """
 
     def __init__(self, track: Track) -> None:
         self.track = track
         self.past = NO_PAST
         self.t = -math.inf
-        """Of the last frame."""
+        """Time of the last frame."""
         self.asked = -math.inf
-        """When it was last asked what is known of the session."""
+        """When the stored laps were last requested."""
         self._ends = [span.end_m for span in circuit_sectors(track, track.length_m)]
         self._laps: list[TimedLap] = []
         self._reference: Trace | None = None
-        self._running: _Running | None = None
+        self._running: _RunningLap | None = None
         self._closing: _Closing | None = None
         self._recent: deque[tuple[float, LiveFrame]] = deque()
         self._fix: _Fix | None = None
         self._place: float | None = None
 
     def adopt(self, past: Past, t: float) -> None:
-        """Go on from what is known of the session up to a time, and of its driver."""
+        """Continue from the stored laps up to time *t* and the driver's record."""
         self.past = past
         if (history := past.history) is not None:
             stored = [lap for lap in history.laps if lap.end <= t]
@@ -279,7 +279,7 @@ class LapTimer:
             start = max((start for start in history.starts if start <= t), default=-math.inf)
             running = self._running
             if start > (running.began + AGAIN_S if running is not None else -math.inf):
-                self._running, self._closing = _Running(start, travelled=math.nan), None
+                self._running, self._closing = _RunningLap(start, travelled=math.nan), None
         self._choose_reference()
 
     def tick(self, frame: LiveFrame, where: Where) -> Reading:
@@ -296,7 +296,7 @@ class LapTimer:
         while where.t - self._recent[0][0] > 2 * AROUND_S + FIT_S:
             self._recent.popleft()
         done: list[Done] = []
-        self._cross(frame, place, since)
+        self._find_crossing(frame, place, since)
         if self._running is not None:
             self._running.travelled += moved
             done += self._advance(self._running, place, since)
@@ -304,10 +304,10 @@ class LapTimer:
         if self._closing is not None and self._is_settled(self._closing, where.t):
             done += self._settle(self._closing)
         self._place = place
-        return Reading(self._read(place), tuple(done))
+        return Reading(self._read_clock(place), tuple(done))
 
     def _pause(self, seconds: float) -> None:
-        """Where the car went meanwhile is not known."""
+        """Note *seconds* in which the car's path is unknown."""
         self._fix = self._place = None
         self._recent.clear()
         if self._running is not None:
@@ -315,19 +315,19 @@ class LapTimer:
             self._running.gap_s += seconds if math.isfinite(seconds) else 0.0
 
     def _measure(self, frame: LiveFrame, place: float | None, since: float) -> float:
-        """Metres since the frame before: along the line, else by the speed."""
+        """Return the metres since the last frame: along the line, else from the speed."""
         if place is not None and self._place is not None:
             return self._fold(place - self._place)
         speed = frame.wide["speed_ms"]
         return speed * since if math.isfinite(speed) and math.isfinite(since) else 0.0
 
     def _fold(self, metres: float) -> float:
-        """The shorter way round."""
+        """Return the signed distance along the shorter way round."""
         half = self.track.length_m / 2
         return (metres + half) % self.track.length_m - half
 
-    def _cross(self, frame: LiveFrame, place: float | None, since: float) -> None:
-        """Begin a lap at start/finish, as positions tell, else the place in the lap."""
+    def _find_crossing(self, frame: LiveFrame, place: float | None, since: float) -> None:
+        """Start a lap at start/finish, detected from positions, else from the place in the lap."""
         lat, lon = frame.wide["lat"], frame.wide["lon"]
         before = self._fix
         if math.isfinite(lat) and math.isfinite(lon):
@@ -360,17 +360,17 @@ class LapTimer:
         return before.t + share * (after.t - before.t)
 
     def _begin(self, moment: float | None, *, by_gate: bool) -> None:
-        """Begin a lap, unless the line was crossed a moment ago."""
+        """Start a lap, unless the line was crossed a moment ago."""
         if moment is None or self._closing is not None:
             return
         before = self._running
         if before is not None and (moment - before.began < AGAIN_S or before.travelled < AGAIN_M):
             return
         self._closing = _Closing(moment, by_gate, before)
-        self._running = _Running(moment)
+        self._running = _RunningLap(moment)
 
-    def _advance(self, running: _Running, place: float | None, since: float) -> list[Done]:
-        """Follow the lap; the sectors that end by it."""
+    def _advance(self, running: _RunningLap, place: float | None, since: float) -> list[Done]:
+        """Advance the lap; return the sectors that this completes."""
         before = running.way
         if place is None:
             running.way = running.travelled if self.track.line is None else None
@@ -397,43 +397,43 @@ class LapTimer:
             done += self._end_sector(running)
         return done
 
-    def _end_sector(self, running: _Running, end: float | None = None) -> list[Done]:
-        """Rate the sector that the last mark ends, or the last sector, at *end*."""
+    def _end_sector(self, running: _RunningLap, end: float | None = None) -> list[Done]:
+        """Rate the sector that the last mark completes, or at *end* the last sector."""
         bounds = [running.began, *running.marks, *([] if end is None else [end])]
         begin, mark = bounds[-2:]
         sector = len(bounds) - 1
         if begin is None or mark is None or (end is not None and sector < len(self._ends)):
             return []
         seconds = mark - begin
-        known = [lap.sectors[sector - 1] for lap in self._laps if len(lap.sectors) >= sector]
-        fastest = min((time for time in known if time is not None), default=math.inf)
+        times = [lap.sectors[sector - 1] for lap in self._laps if len(lap.sectors) >= sector]
+        fastest = min((time for time in times if time is not None), default=math.inf)
         if self.past.record is not None:
-            fastest = min(fastest, self._sector_of(self.past.record, sector))
+            fastest = min(fastest, self._time_sector(self.past.record, sector))
         delta = None
         if self._reference is not None:
-            delta = seconds - self._sector_of(self._reference, sector)
+            delta = seconds - self._time_sector(self._reference, sector)
         rating: Rating = "slower"
         if seconds < fastest:
             rating = "best"
         elif delta is not None and delta <= 0:
             rating = "own"
         rounded = None if delta is None else round(delta, 3)
-        return [SectorDone(self._number(), sector, round(seconds, 3), rounded, rating)]
+        return [SectorDone(self._lap_number(), sector, round(seconds, 3), rounded, rating)]
 
-    def _sector_of(self, trace: Trace, sector: int) -> float:
+    def _time_sector(self, trace: Trace, sector: int) -> float:
         begin = self._ends[sector - 2] if sector > 1 else 0.0
         return trace.at(self._ends[sector - 1]) - trace.at(begin)
 
     def _is_settled(self, closing: _Closing, t: float) -> bool:
-        """Whether the crossing can be fitted; one without positions is as it is."""
+        """Whether the crossing can be fitted; without positions there is nothing to fit."""
         return not closing.by_gate or t - closing.moment > FIT_S
 
     def _settle(self, closing: _Closing) -> list[Done]:
-        """Time the crossing as a recorded session does, and end the lap before."""
+        """Time the crossing as in a recorded session, and complete the lap before it."""
         self._closing = None
         moment = self._fit(closing.moment) if closing.by_gate else closing.moment
         running, before = self._running, closing.before
-        if moment is None:  # it turned back on the line
+        if moment is None:  # the car turned back on the line
             self._running = before
             if before is not None and running is not None:
                 before.travelled += running.travelled
@@ -446,18 +446,18 @@ class LapTimer:
         return self._complete(before, moment)
 
     def _fit(self, moment: float) -> float | None:
-        crossings = find_crossings(self._series(), self.track.start)
+        crossings = find_crossings(self._recent_series(), self.track.start)
         near = crossings[np.abs(crossings - moment) <= FIT_S]
         return float(near[np.abs(near - moment).argmin()]) if len(near) else None
 
-    def _series(self) -> Series:
-        """The last frames, as those of a recorded session."""
-        columns = {name: np.array([one.wide[name] for _, one in self._recent]) for name in WIDE}
+    def _recent_series(self) -> Series:
+        """Return the recent frames as a series of a recorded session."""
+        columns = {name: np.array([frame.wide[name] for _, frame in self._recent]) for name in WIDE}
         columns[TIMESTAMP] = np.array([t for t, _ in self._recent])
         return build_series(Frames(columns))
 
-    def _fit_marks(self, running: _Running, until: float) -> None:
-        """Time the ends of sectors that were passed by then as a recorded session does."""
+    def _fit_marks(self, running: _RunningLap, until: float) -> None:
+        """Time the sector ends passed before *until* as in a recorded session."""
         while running.fitted < len(running.marks):
             moment, end_m = running.marks[running.fitted], self._ends[running.fitted]
             if moment is not None and moment > until:
@@ -467,8 +467,8 @@ class LapTimer:
             running.fitted += 1
 
     def _fit_place(self, end_m: float, moment: float) -> float | None:
-        """When the car came to a place, about *moment*; None where too little is known of it."""
-        recent, line = self._series(), self.track.line
+        """Return when the car reached a place, near *moment*; None without enough positions."""
+        recent, line = self._recent_series(), self.track.line
         if line is None or not recent.fixed.any():
             return None
         progress = project_on_line(recent, line, (), measure_distance(recent))
@@ -484,12 +484,12 @@ class LapTimer:
             np.interp(end_m, p[near][after - 1 : after + 1], recent.t[near][after - 1 : after + 1])
         )
 
-    def _is_lap(self, running: _Running, end: float) -> bool:
+    def _is_lap(self, running: _RunningLap, end: float) -> bool:
         seconds, length = end - running.began, self.track.length_m
         metres = length if math.isnan(running.travelled) else running.travelled
         return is_lap(seconds, metres, length) and running.gap_s <= GAP_SHARE * seconds
 
-    def _complete(self, lap: _Running, end: float) -> list[Done]:
+    def _complete(self, lap: _RunningLap, end: float) -> list[Done]:
         self._fit_marks(lap, end)
         last = self._end_sector(lap, end)
         bounds = [lap.began, *lap.marks, *([None] * (len(self._ends) - 1 - len(lap.marks))), end]
@@ -499,7 +499,7 @@ class LapTimer:
         )
         t = [moment - lap.began for moment in lap.moments]
         seconds = end - lap.began
-        best = min((one.lap_s for one in self._laps), default=math.inf)
+        best = min((timed.lap_s for timed in self._laps), default=math.inf)
         trace = None
         if seconds < best:
             trace = make_trace(lap.places, t, self.track.length_m, seconds)
@@ -507,7 +507,7 @@ class LapTimer:
         self._laps.append(TimedLap(lap.began, end, sectors, trace))
         self._choose_reference()
         lap_s, shown = round(seconds, 3), round_splits(sectors, seconds)
-        latest = [one.lap_s for one in self._laps[-MEAN_LAPS:]]
+        latest = [timed.lap_s for timed in self._laps[-MEAN_LAPS:]]
         done = LapDone(
             lap_number=len(self._laps),
             lap_time_s=lap_s,
@@ -523,24 +523,24 @@ class LapTimer:
         return [*last, done]
 
     def _is_best(self, at: int, sectors: Sequence[float | None]) -> bool:
-        time, known = sectors[at], [lap.sectors[at] for lap in self._laps if at < len(lap.sectors)]
-        return time is not None and time <= min(one for one in known if one is not None)
+        time, times = sectors[at], [lap.sectors[at] for lap in self._laps if at < len(lap.sectors)]
+        return time is not None and time <= min(other for other in times if other is not None)
 
     def _choose_reference(self) -> None:
-        """The best lap of the session, else the record of its driver."""
+        """Choose the best lap of the session, else the driver's record, as the reference."""
         traced = [lap for lap in self._laps if lap.trace is not None]
         best = min(traced, key=lambda lap: lap.lap_s, default=None)
         self._reference = best.trace if best is not None else self.past.record
 
-    def _number(self) -> int:
-        """Of the lap that is driven."""
+    def _lap_number(self) -> int:
+        """Return the number of the current lap."""
         closing, number = self._closing, len(self._laps) + 1
         if closing is None or closing.before is None:
             return number
         return number + self._is_lap(closing.before, closing.moment)
 
-    def _read(self, place: float | None) -> Timing:
-        running, number = self._running, self._number()
+    def _read_clock(self, place: float | None) -> Timing:
+        running, number = self._running, self._lap_number()
         shown = None if place is None else round(place, 1)
         if running is None:
             return Timing(lap_distance_m=shown)
@@ -556,14 +556,14 @@ class LapTimer:
 
 
 class LapTimers:
-    """The lap clocks of all sessions; *past_of* is asked for each second of one."""
+    """The lap clocks of all sessions; *past_of* is called once a second for each."""
 
     def __init__(self, past_of: Callable[[str], Past]) -> None:
         self._past_of = past_of
         self._timers: OrderedDict[str, LapTimer] = OrderedDict()
 
     def forget(self, session_id: str) -> None:
-        """Drop the clock of a session that was deleted."""
+        """Drop the clock of a deleted session."""
         self._timers.pop(session_id, None)
 
     def tick(self, frame: LiveFrame, where: Where) -> Reading:

@@ -1,1 +1,1 @@
-"""Live telemetry, cues and laps for other programs: InfluxDB and MQTT, each one more listener."""
+"""Live telemetry, cues and laps for InfluxDB and MQTT; each outlet is a listener of the hub."""

@@ -1,4 +1,4 @@
-"""Writes points to InfluxDB, of version 1 or 2, or to what takes its line protocol over HTTP."""
+"""Writes points to InfluxDB 1 or 2, or to any server of its line protocol over HTTP."""
 
 import json
 import math
@@ -11,33 +11,33 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from runtime.bridge.live.outlets.outlet import Away, Refused, place_of, read_address
+from runtime.bridge.live.outlets.outlet import Away, Refused, read_address, redact_address
 from runtime.bridge.live.outlets.points import TAGS, Point, Value
 
 PORTS: Final = {"http": 80, "https": 443}
 CONNECT_S: Final = 3.0
 ANSWER_S: Final = 10.0
 READ_BYTES: Final = 2048
-"""Of an answer that is an error."""
-TOLD: Final = 200
-"""Characters of what the server says about an error."""
-NEVER: Final = (400, 413, 422)
-"""Answers to points that are no better a second time."""
+"""Of an error response."""
+REASON_CHARACTERS: Final = 200
+"""Kept of the server's error message."""
+NO_RETRY: Final = (400, 413, 422)
+"""Statuses after which sending the same points again cannot help."""
 LONGEST_PAUSE_S: Final = 300.0
-OPENING: Final = ("u", "p", "user", "username", "password", "token")
-"""Parts of a query that open a server; none of them belongs in an address."""
+SECRETS: Final = ("u", "p", "user", "username", "password", "token")
+"""Query parameters with credentials; they do not belong in an address."""
 RESERVED: Final = frozenset(("time", *TAGS))
-"""What no field may be called: the column of time, and what a tag is called."""
+"""Names that no field may have: the time column and the tags."""
 _WORD: Final = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ ", "\\": "/"})
-"""A backslash cannot be written: servers differ in what the one behind another means."""
+"""A backslash is replaced: servers disagree on what follows one."""
 _TEXT: Final = str.maketrans({'"': r"\"", "\\": r"\\"})
 _DROPPED: Final = re.compile(r"dropped=(\d+)")
 
 
 def read_influx(text: str) -> URL:
-    """Where to write. Raises ValueError, whose text does not repeat the address."""
+    """Read the address to write to. Raises ValueError, whose text does not repeat it."""
     url = read_address(text, PORTS, "http://127.0.0.1:8086/api/v2/write?org=team&bucket=paddock")
-    if url.user or url.password or not set(url.query).isdisjoint(OPENING):
+    if url.user or url.password or not set(url.query).isdisjoint(SECRETS):
         raise ValueError("user, password and token do not belong in an address; see influx_token")
     if "precision" in url.query:
         raise ValueError("leave precision out: times are written in nanoseconds")
@@ -54,14 +54,14 @@ def _is_first_version(url: URL) -> bool:
 
 
 class Influx:
-    """A database that points are written to; *token* opens it."""
+    """A database that points are written to with *token*."""
 
     name: Final = "influx"
     most: Final = 50
     pause_s: Final = 1.0
 
     def __init__(self, url: URL, token: str = "") -> None:
-        self.place = place_of(url)
+        self.place = redact_address(url)
         self._url = url
         self._token = token
         self._http: aiohttp.ClientSession | None = None
@@ -77,12 +77,12 @@ class Influx:
                     return
                 body = await response.content.read(READ_BYTES)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-            raise Away(_in_words(problem)) from None
+            raise Away(_describe_problem(problem)) from None
         why = f"status {response.status}: {self._read_reason(body)}".removesuffix(": ")
-        if response.status in NEVER:
+        if response.status in NO_RETRY:
             dropped = _DROPPED.search(why)
             raise Refused(why, max(1, int(dropped[1])) if dropped else len(points))
-        raise Away(why, _retry_s(response.headers.get("Retry-After", "")))
+        raise Away(why, _read_retry_after(response.headers.get("Retry-After", "")))
 
     async def close(self) -> None:
         """See `Target`."""
@@ -107,61 +107,65 @@ class Influx:
         return {"Authorization": f"Token {self._token}"}
 
     def _read_reason(self, body: bytes) -> str:
-        """What the server says, on one line, without what opens it."""
+        """Return the server's message on one line, without secrets."""
         text = body.decode("utf-8", "replace")
         with suppress(ValueError, RecursionError):
-            said = json.loads(text)
-            if isinstance(said, dict):
-                text = str(said.get("message") or said.get("error") or text)
+            answer = json.loads(text)
+            if isinstance(answer, dict):
+                text = str(answer.get("message") or answer.get("error") or text)
         sent = self._credentials().get("Authorization", "").partition(" ")[2]
         for secret in filter(None, (self._token, self._token.partition(":")[2], sent)):
             text = text.replace(secret, "***")
-        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:TOLD]
+        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[
+            :REASON_CHARACTERS
+        ]
 
 
-def _in_words(problem: Exception) -> str:
+def _describe_problem(problem: Exception) -> str:
     if isinstance(problem, TimeoutError):
         return "it does not answer"
     if isinstance(problem, OSError) and problem.strerror:
-        # The event loop's own text holds the address; a name that is not found has no such number.
+        # The event loop's own text contains the address; an unknown host name has no errno.
         number = problem.errno or 0
         return os.strerror(number) if number > 0 else problem.strerror
     return type(problem).__name__
 
 
-def _retry_s(text: str) -> float:
+def _read_retry_after(text: str) -> float:
     return min(float(text), LONGEST_PAUSE_S) if re.fullmatch(r"\d{1,6}", text) else 0.0
 
 
 def to_line(point: Point) -> bytes:
-    """The line of a point, with its line break; empty where it has no field that can be written."""
-    tags = "".join(f",{name}={word}" for name in TAGS if (word := _word(point.tags.get(name, ""))))
+    """Format a point as a line with its line break; empty without a field to write."""
+    tags = "".join(
+        f",{name}={word}" for name in TAGS if (word := _escape_word(point.tags.get(name, "")))
+    )
     fields = ",".join(
-        f"{_key(name)}={_value(value)}"
+        f"{_escape_key(name)}={_format_value(value)}"
         for name, value in point.fields.items()
         if not isinstance(value, float) or math.isfinite(value)
     )
     return f"{point.table}{tags} {fields} {point.ns}\n".encode() if fields else b""
 
 
-def _key(name: str) -> str:
-    """Names that begin with an underscore are the server's own."""
-    word = _word(name).lstrip("_")
+def _escape_key(name: str) -> str:
+    """Escape a field name; a leading underscore is reserved for the server."""
+    word = _escape_word(name).lstrip("_")
     return f"{word}_" if word in RESERVED or not word else word
 
 
-def _word(text: str) -> str:
-    return _plain(text).strip().translate(_WORD)
+def _escape_word(text: str) -> str:
+    return _replace_control_characters(text).strip().translate(_WORD)
 
 
-def _plain(text: str) -> str:
-    """Without line breaks, other control characters and halves of surrogate pairs."""
+def _replace_control_characters(text: str) -> str:
+    """Replace line breaks, other control characters and lone surrogates by spaces."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
-def _value(value: Value) -> str:
+def _format_value(value: Value) -> str:
     if isinstance(value, str):
-        return f'"{_plain(value).translate(_TEXT)}"'
+        return f'"{_replace_control_characters(value).translate(_TEXT)}"'
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(float(value))

@@ -1,4 +1,4 @@
-"""Publishes points on an MQTT broker: a JSON object a message, a topic a session and table."""
+"""Publishes points to an MQTT broker: one JSON object a message, one topic a session and table."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -8,21 +8,21 @@ import aiomqtt
 from yarl import URL
 
 from runtime.bridge.live.hub import encode_object
-from runtime.bridge.live.outlets.outlet import Away, place_of
+from runtime.bridge.live.outlets.outlet import Away, redact_address
 from runtime.bridge.live.outlets.points import Point
 
 PATIENCE_S: Final = 5.0
-"""For a connection, or for a message to leave."""
+"""Time limit for connecting and for sending a message."""
 KEEPALIVE_S: Final = 10
-"""A broker that has been silent for longer is asked whether it lives."""
+"""After this silence the broker is pinged."""
 AT_MOST_ONCE, AT_LEAST_ONCE = 0, 1
 
 
 class Mqtt:
-    """A broker; the connection is kept while it lasts.
+    """A broker; the connection stays open.
 
-    The broker acknowledges cues, laps and sectors. Frames follow each other so fast that the next
-    one is worth more than a repeated one.
+    The broker acknowledges cues, laps and sectors. A lost frame is not repeated, since the next
+    one follows at once.
     """
 
     name: Final = "mqtt"
@@ -30,7 +30,7 @@ class Mqtt:
     pause_s: Final = 0.0
 
     def __init__(self, url: URL, password: str = "") -> None:
-        self.place = place_of(url)
+        self.place = redact_address(url)
         self._url = url
         self._password = password
         self._prefix = url.path.strip("/") or "paddock"
@@ -74,5 +74,5 @@ class Mqtt:
 
 
 def to_json(point: Point) -> bytes:
-    """Tags and fields of a point; ``unix_s`` is its time."""
+    """Encode tags and fields of a point; ``unix_s`` is its time."""
     return encode_object({"unix_s": point.ns / 1e9, **point.tags, **point.fields})

@@ -1,4 +1,4 @@
-"""The outlets that the settings name."""
+"""Checks the outlet settings, and makes the outlets they name."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,19 +14,19 @@ PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
 
 
 def check_influx(url: str) -> None:
-    """Raises ValueError for an address that nothing can be written to; empty is none."""
+    """Raise ValueError for an invalid address; empty means no outlet."""
     if url:
         read_influx(url)
 
 
 def check_secret(secret: str) -> None:
-    """Raises ValueError for what cannot be sent as a password or token."""
+    """Raise ValueError for a password or token that cannot be sent."""
     if not secret.isprintable():
         raise ValueError("it holds line breaks or other control characters")
 
 
 def check_mqtt(url: str) -> None:
-    """Raises ValueError for an address of no broker, or without the library; empty is none."""
+    """Raise ValueError for an invalid address or a missing library; empty means no outlet."""
     if not url:
         return
     _read_broker(url)
@@ -34,12 +34,12 @@ def check_mqtt(url: str) -> None:
         raise ValueError("install the extra mqtt (pip install aiomqtt)")
 
 
-def targets_of(settings: BridgeSettings) -> Iterator[Target]:
-    """The servers that get points; their settings must be good."""
+def make_targets(settings: BridgeSettings) -> Iterator[Target]:
+    """Make the outlet targets of valid settings."""
     if url := settings.influx_url.strip():
         yield Influx(read_influx(url), settings.influx_token.get_secret_value().strip())
     if url := settings.mqtt_url.strip():
-        from runtime.bridge.live.outlets.mqtt import Mqtt  # its library need not be installed
+        from runtime.bridge.live.outlets.mqtt import Mqtt  # its library is optional
 
         yield Mqtt(_read_broker(url), settings.mqtt_password.get_secret_value().strip())
 

@@ -1,7 +1,7 @@
-"""One outlet: a bounded listener of everything live, and a task that sends what it took.
+"""An outlet: a bounded listener of everything live, and a task that sends what it receives.
 
-Nobody waits for the server at its other end. While that is away the newest points are kept and the
-oldest are dropped.
+Nothing waits for the server at the other end. While it is away, the newest points are kept and
+the oldest dropped.
 """
 
 import asyncio
@@ -20,34 +20,34 @@ from runtime.bridge.live.outlets.points import SESSIONS, NoMoment, Point, PointR
 from runtime.bridge.session.recording import LiveFrame
 
 State: TypeAlias = Literal["idle", "up", "away"]
-"""idle: there was nothing to send yet."""
+"""idle: nothing has been sent yet."""
 
 ROOM: Final = 16 << 20
-"""Bytes that wait for one server: at 10 frames a second half an hour of the eleven columns."""
+"""Bytes that may wait for a server: half an hour of the eleven columns at 10 frames a second."""
 OVERHEAD: Final = 64
-"""Bytes that an event costs besides its own."""
+"""Bytes of memory for an event besides its payload."""
 FIRST_RETRY_S: Final = 1.0
 LAST_RETRY_S: Final = 30.0
-"""The pause before a further try doubles up to this."""
+"""The retry pause doubles up to this."""
 LAST_WORDS_S: Final = 0.5
-"""What waits when the bridge ends gets so long."""
+"""At shutdown, time for sending what still waits."""
 GOODBYE_S: Final = 0.2
 REPEAT_S: Final = 60.0
-"""A server that refuses points is told of in the log so often at most."""
+"""Shortest interval between log lines about refused points."""
 log = logging.getLogger(__name__)
 
 
 class Away(Exception):
-    """The server takes nothing now; the text says why, without what opens it."""
+    """The server accepts nothing now; the text says why, without secrets."""
 
     def __init__(self, why: str, retry_s: float = 0.0) -> None:
         super().__init__(why)
         self.retry_s = retry_s
-        """The server wishes to be left alone so long."""
+        """Seconds for which the server asks to be left alone."""
 
 
 class Refused(Exception):
-    """The server will never take some of the points; the text says why."""
+    """The server rejects some of the points for good; the text says why."""
 
     def __init__(self, why: str, count: int) -> None:
         super().__init__(why)
@@ -55,36 +55,36 @@ class Refused(Exception):
 
 
 class Target(Protocol):
-    """A server that takes points."""
+    """A server that receives points."""
 
     @property
     def name(self) -> str:
-        """As in metrics."""
+        """Label in metrics."""
 
     @property
     def place(self) -> str:
-        """Its address, without what opens it."""
+        """Its address, without secrets."""
 
     @property
     def most(self) -> int:
-        """Points that it gets at once, at most."""
+        """Largest number of points in one call."""
 
     @property
     def pause_s(self) -> float:
-        """Seconds in which points gather before they are sent."""
+        """Seconds for which points are collected before they are sent."""
 
     async def send(self, points: Sequence[Point]) -> None:
-        """Have it take *points*, within seconds. Raises `Away` and `Refused`."""
+        """Send *points* within seconds. Raises `Away` and `Refused`."""
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
 
 class Outlet:
-    """Takes every session's frames, cues, laps and sectors for one server; of the loop alone.
+    """Queues frames, cues, laps and sectors of all sessions for one server; on the loop only.
 
-    Of frames at most *hz* of a session a second are taken, by the session's own clock, so that
-    frames which come together are thinned like those which come one by one.
+    At most *hz* frames a second of a session are queued, by the session's own clock, so that
+    frames that arrive in a batch are thinned like single ones.
     """
 
     topics: ClassVar[Mapping[Kind, tuple[str, ...]]] = {
@@ -98,12 +98,12 @@ class Outlet:
         self.target = target
         self.state: State = "idle"
         self.problem: str | None = None
-        """Why the server is away, or what it refused last; None: all is well."""
+        """Why the server is away, or what it last refused; None: no problem."""
         self.sent = self.dropped = self.refused = 0
         self._reader = reader
         self._period_s = 1.0 / hz
         self._due: dict[str, float] = {}
-        """When the next frame of a session is due, seconds of its clock."""
+        """When the next frame of a session is due, in seconds of its clock."""
         self._room = room
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
@@ -111,24 +111,24 @@ class Outlet:
         self._hub: Hub | None = None
         self._task: asyncio.Task[None] | None = None
         self._dropped_before = 0
-        self._told = -math.inf
+        self._warned = -math.inf
 
     @property
     def waiting(self) -> int:
-        """Events that were taken and not sent yet."""
+        """Events queued and not yet sent."""
         return len(self._waiting)
 
     def start(self, hub: Hub) -> None:
-        """Begin to listen and to send."""
+        """Start listening and sending."""
         self._hub = hub
         hub.join(self)
         self._task = asyncio.create_task(self._send_for_ever(), name=f"outlet {self.target.name}")
 
     async def stop(self) -> None:
-        """Stop listening; what waits is sent, if the server takes it within a moment."""
+        """Stop listening; send what waits if the server accepts it at once."""
         self.close()
         while self._task is not None and not self._task.done():
-            self._task.cancel()  # again, where what it waits for fails at this moment
+            self._task.cancel()  # again if its await fails at this very moment
             await asyncio.wait({self._task}, timeout=GOODBYE_S)
         with suppress(Away, TimeoutError):
             async with asyncio.timeout(LAST_WORDS_S):
@@ -141,7 +141,7 @@ class Outlet:
                 await self.target.close()
 
     def is_due(self, number: int, now: float, frame: LiveFrame) -> bool:
-        """See `Listener`; a clock that was put back begins anew."""
+        """See `Listener`; a clock set back starts over."""
         due = self._due.get(frame.session_id, -math.inf)
         early = EARLY * self._period_s
         if due - self._period_s - early <= frame.t < due - early:
@@ -185,7 +185,7 @@ class Outlet:
                 retry_s = FIRST_RETRY_S
 
     async def _send_some(self) -> None:
-        """Send the oldest events; they go back to their place where the server is away."""
+        """Send the oldest events; put them back if the server is away."""
         batch = self._take()
         if not batch:
             return
@@ -195,15 +195,15 @@ class Outlet:
         except Refused as problem:
             refused = min(problem.count, len(batch))
             self._note_refused(str(problem), refused)
-        except BaseException:  # being stopped is one of them
+        except BaseException:  # including cancellation
             self._put_back([event for event, _ in batch])
             raise
         self.sent += len(batch) - refused
         self._note_up(refused > 0)
-        await asyncio.sleep(0)  # others have their turn, where much waits
+        await asyncio.sleep(0)  # yield to the loop between batches
 
     def _take(self) -> list[tuple[bytes, Point]]:
-        """The oldest events that are points."""
+        """Take the oldest events that are points."""
         batch = []
         for _ in range(min(self.target.most, len(self._waiting))):
             event = self._waiting.popleft()
@@ -231,13 +231,13 @@ class Outlet:
         if self.state == "away":
             return
         self.state = "away"
-        text = "%s: %s takes nothing: %s; the newest points are kept"
+        text = "%s: %s accepts nothing: %s; the newest points are kept"
         log.warning(text, self.target.name, self.target.place, why)
 
     def _note_up(self, refused: bool) -> None:
         if self.state == "away":
             lost = self.dropped - self._dropped_before
-            text = "%s: %s is there again; points dropped meanwhile: %d"
+            text = "%s: %s is back; points dropped in the meantime: %d"
             log.warning(text, self.target.name, self.target.place, lost)
         self.state = "up"
         self._dropped_before = self.dropped
@@ -247,21 +247,21 @@ class Outlet:
         self.refused += count
         self.problem = why
         now = asyncio.get_running_loop().time()
-        if now - self._told >= REPEAT_S:
-            self._told = now
+        if now - self._warned >= REPEAT_S:
+            self._warned = now
             text = "%s: %s refuses %d points: %s"
             log.warning(text, self.target.name, self.target.place, count, why)
 
 
 def read_address(text: str, ports: Mapping[str, int], example: str) -> URL:
-    """The address with its port, which is of *ports* by scheme where none is given.
+    """Parse an address; without a port, take that of its scheme in *ports*.
 
-    Raises ValueError, whose text shows the *example*.
+    Raises ValueError, whose text shows *example* and never repeats the address.
     """
     wrong = ValueError(f"this is not a valid address; write it as in {example}")
     try:
         url = URL(text)
-        (url.host or "").encode("idna")  # what asks for its number does so too
+        (url.host or "").encode("idna")  # as the name lookup does
     except ValueError:
         raise wrong from None
     if url.scheme not in ports or not url.host or url.explicit_port == 0 or re.search(r"\s", text):
@@ -269,6 +269,6 @@ def read_address(text: str, ports: Mapping[str, int], example: str) -> URL:
     return url.with_port(url.explicit_port or ports[url.scheme])
 
 
-def place_of(url: URL) -> str:
-    """The address for people: without user, password and query."""
+def redact_address(url: URL) -> str:
+    """Return the address without user, password and query."""
     return str(url.with_user(None).with_query(None).with_fragment(None))

@@ -1,4 +1,4 @@
-"""Reads the events of live listeners as points: values of a session at a moment of the day."""
+"""Reads live events as points: values of a session at a time of day."""
 
 import re
 import time
@@ -21,11 +21,11 @@ TABLES: Final[Mapping[str, Table]] = {
     "lap": "laps",
     "sector": "sectors",
 }
-"""Where an event goes, by its name; others say what happens to a stream and go nowhere."""
+"""The table of each event, by its name; other events concern a stream and are skipped."""
 TAGS: Final = ("session", "driver", "car", "track")
 SESSIONS: Final = 256
 LATEST_S: Final = 9.2e9
-"""Nanoseconds of a later moment are no 64 bit integer."""
+"""Nanoseconds of a later time do not fit in 64 bits."""
 
 _EVENT: Final = re.compile(rb"event: (\w+)\ndata: (.*)\n\n")
 _NO_CHANNELS: Final = frozenset(
@@ -34,32 +34,32 @@ _NO_CHANNELS: Final = frozenset(
         *("session_id", "frame_idx", "source", "replay_id", "dropped"),
     )
 )
-"""Of a frame as it is streamed: second names of a column, and what says nothing about the car."""
+"""Fields of a streamed frame that are second names of columns or do not describe the car."""
 _OF_CUE: Final = ("text", "priority", "concept", "corner", "emotion", "source", "distance_m")
 _OF_LAP: Final = ("lap_number", "lap_time_s", "delta_s", "is_best", "best_lap_s", "mean5_s")
 _OF_SECTOR: Final = ("lap_number", "sector", "time_s", "delta_s", "rating")
 
 
 class Point(NamedTuple):
-    """What happened in a session at one moment."""
+    """An event of a session at one time."""
 
     table: Table
     ns: int
     """Unix nanoseconds."""
     tags: Mapping[str, str]
-    """By the names of `TAGS`; the session always, others where they are known."""
+    """By the names of `TAGS`: always the session, others if known."""
     fields: Mapping[str, Value]
-    """What was recorded; nothing stands for what was not."""
+    """Only recorded values."""
 
 
 class NoMoment(ValueError):
-    """The clock of a session shows a time that no calendar has."""
+    """The session's clock shows a time outside the calendar."""
 
 
 class PointReader:
-    """Makes points of events, in the order in which they happened.
+    """Turns events into points, in order.
 
-    *rows* and *circuit* tell what is known of a session now, and are asked for each event.
+    *rows* and *circuit* are called for each event and return what is known of a session now.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class PointReader:
     ) -> None:
         self._rows, self._circuit, self._wall = rows, circuit, wall
         self._latest: dict[str, float] = {}
-        """Unix seconds of the last frame of a session, which laps and cues are put at."""
+        """Unix seconds of the last frame of a session, used for its laps and cues."""
 
     def read(self, event: bytes) -> Point | None:
-        """None: it is nothing to keep. Raises `NoMoment`."""
+        """Return the point of an event, or None if it has none. Raises `NoMoment`."""
         match = _EVENT.search(event)
         table = TABLES.get(match[1].decode()) if match else None
         if match is None or table is None:
@@ -94,9 +94,9 @@ class PointReader:
             "car": (row and row.car) or "",
             "track": self._circuit(session_id) or (row and row.track) or "",
         }
-        known = {name: text for name, text in tags.items() if text}
-        # A float holds a moment of our time to a quarter of a microsecond.
-        return Point(table, round(moment * 1e6) * 1000, known, _choose(table, body))
+        tags = {name: text for name, text in tags.items() if text}
+        # A float holds the current time to a quarter of a microsecond.
+        return Point(table, round(moment * 1e6) * 1000, tags, _read_fields(table, body))
 
     def _note(self, session_id: str, moment: float) -> None:
         self._latest[session_id] = moment
@@ -104,7 +104,7 @@ class PointReader:
             del self._latest[next(iter(self._latest))]
 
 
-def _choose(table: Table, body: Body) -> Fields:
+def _read_fields(table: Table, body: Body) -> Fields:
     match table:
         case "telemetry":
             return {
@@ -113,19 +113,19 @@ def _choose(table: Table, body: Body) -> Fields:
                 if value is not None and name not in _NO_CHANNELS
             }
         case "cues":
-            return _named(body, _OF_CUE)
+            return _select_fields(body, _OF_CUE)
         case "sectors":
-            return _named(body, _OF_SECTOR)
+            return _select_fields(body, _OF_SECTOR)
         case "laps":
             times = {
                 f"sector_{sector['sector']}_s": sector["time_s"]
                 for sector in body["sectors"]
                 if sector["time_s"] is not None
             }
-            return {**_named(body, _OF_LAP), **times}
+            return {**_select_fields(body, _OF_LAP), **times}
 
 
-def _named(body: Body, names: tuple[str, ...]) -> Fields:
-    """Those fields that say something; every number is a float, whatever it looks like."""
-    found = {name: body[name] for name in names if body[name] not in (None, "")}
-    return {name: float(value) if type(value) is int else value for name, value in found.items()}
+def _select_fields(body: Body, names: tuple[str, ...]) -> Fields:
+    """Select the fields that have a value; every number becomes a float."""
+    fields = {name: body[name] for name in names if body[name] not in (None, "")}
+    return {name: float(value) if type(value) is int else value for name, value in fields.items()}

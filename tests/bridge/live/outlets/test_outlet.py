@@ -122,8 +122,8 @@ async def test_while_the_server_is_away_the_newest_are_kept_in_order(
     assert server.taken[-1].fields["text"] == "Box"
     said = [record.getMessage() for record in caplog.records]
     assert said == [
-        "influx: http://pit:8086/write takes nothing: status 401: no; the newest points are kept",
-        f"influx: http://pit:8086/write is there again; points dropped meanwhile: {201 - kept}",
+        "influx: http://pit:8086/write accepts nothing: status 401: no; the newest points are kept",
+        f"influx: http://pit:8086/write is back; points dropped in the meantime: {201 - kept}",
     ]
 
 

@@ -209,7 +209,7 @@ def test_flags_environment_and_file_say_the_same(tmp_path: Path) -> None:
     )
     assert (settings.outlet_hz, len(settings.notes)) == (100.0, 1)
     assert settings.influx_url == "http://pit/write?db=d"
-    first, second = opening.targets_of(settings)
+    first, second = opening.make_targets(settings)
     assert (first.place, second.place) == ("http://pit/write", "mqtts://pit:8883/car")
     assert "'t'" not in repr(settings)
 
