@@ -74,7 +74,7 @@ async def test_what_a_bus_began_ends_with_the_bridge(start: Start, backend: Back
     async def driven(bridge: Bridge) -> str:
         assert bridge.service.live is not None
         assert bridge.service.recorder is not None
-        bridge.service.live.bus(flushed(between(vesper(), 0.0, 2.0)))
+        bridge.service.live.take_flushes(flushed(between(vesper(), 0.0, 2.0)))
         await bridge.service.recorder.wait_until_stored()
         return bridge.service.bus_session() or ""
 

@@ -67,7 +67,7 @@ async def by_bus(bridge: Bridge, session_id: str, folder: Path) -> None:
     await bridge.ok("POST", "/session/start", {"session_id": session_id, "track": LARKFELL.id})
     assert bridge.service.live is not None
     assert bridge.service.recorder is not None
-    bridge.service.live.bus(flushed(told()))
+    bridge.service.live.take_flushes(flushed(told()))
     await bridge.service.recorder.wait_until_stored()
 
 

@@ -70,7 +70,7 @@ class Drive:
     def bus(self, *distances: float) -> list[float]:
         """The distances that were told."""
         before = len(self.hub.frames)
-        self.live.bus([flush(distance) for distance in distances])
+        self.live.take_flushes([flush(distance) for distance in distances])
         return [frame.wide["distance_m"] for frame in self.hub.frames[before:]]
 
 
@@ -158,7 +158,7 @@ def test_what_a_device_told_is_kept_apart_from_what_was_reckoned() -> None:
     counted = {GPS_DISTANCE: Samples(np.array([0.1, 0.2]), np.array([40.0, 41.0]))}
 
     drive.live.publish_stored("s", sent, {}, 0, np.array([12.0, 70.0]))
-    drive.live.bus([flush(14.0), flush(15.0)._replace(samples=counted)])
+    drive.live.take_flushes([flush(14.0), flush(15.0)._replace(samples=counted)])
 
     found = [(frame.wide["distance_m"], frame.device_distance_m) for frame in drive.hub.frames]
     expected = [(12.0, math.nan), (70.0, 70.0), (0.0, math.nan), (1.0, 41.0)]
