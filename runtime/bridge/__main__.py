@@ -33,14 +33,14 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "mcp": Command("runtime.bridge.commands.assistants", "mcp", "let an assistant read sessions"),
 }
 EXTRAS: Final[Mapping[str, str]] = {"mcp": "mcp"}
-"""Extras that commands need, which are called like their packages."""
+"""Extras that commands need; each has the name of its package."""
 RECORDING: Final = (None, "export", "import", "season")
-"""Those that write telemetry or what it tells, which is nobody else's to read."""
+"""Commands that write telemetry or results, which other users must not read."""
 PRIVATE: Final = 0o077
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a command, or the bridge where none is named; the exit code of the process."""
+    """Run the named command, else the bridge; return the exit code."""
     name = argv[0] if argv and argv[0] in COMMANDS else None
     if name in RECORDING:
         os.umask(PRIVATE)

@@ -1,4 +1,4 @@
-"""Writes the generated reference files: ``python -m runtime.bridge.generate [--check]``."""
+"""Writes the generated OpenAPI file and settings page: ``runtime.bridge.generate [--check]``."""
 
 import sys
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ one line that says so.
 
 
 def files() -> dict[Path, str]:
-    """Every generated file with its text."""
+    """Compose every generated file with its text."""
     return {OPENAPI: dump(describe_api()), SETTINGS: HEAD + settings_table(BridgeSettings)}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the files, or with ``--check`` say which are not fresh; the exit code."""
+    """Write the files, or with ``--check`` report outdated ones; return the exit code."""
     return refresh(files, argv, "python -m runtime.bridge.generate")
 
 

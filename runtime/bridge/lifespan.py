@@ -35,8 +35,8 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import find_free_name, slugify
 from runtime.bridge.session.recording import TIMESTAMP, Recording
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.simulator.course import course_of, natural_seconds
-from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.course import choose_course, find_natural_seconds
+from runtime.bridge.simulator.schedule import make_schedule
 from runtime.bridge.simulator.sensors import SimulatedDrive, record_laps
 from runtime.bridge.simulator.simulator import Simulator
 from runtime.bridge.startup import cannot_start_on_error, choose_adapter
@@ -125,7 +125,7 @@ async def store_example(service: Service) -> None:
 
 def _record_example(service: Service) -> Recording:
     track = service.active_track
-    course = course_of(track, choose_lap_seconds(service.settings, track))
+    course = choose_course(track, choose_lap_seconds(service.settings, track))
     return record_laps(SimulatedDrive(course, service.settings.sim_seed), EXAMPLE_LAPS)
 
 
@@ -295,7 +295,7 @@ def _make_bus(service: Service, live: Live) -> CanReader | None:
     adapter = choose_adapter(service) if settings.can_channel is not None else None
     if not settings.simulate:
         return _make_reader(service, adapter, open_source, live) if adapter is not None else None
-    schedule = schedule_of(
+    schedule = make_schedule(
         service.active_track,
         choose_lap_seconds(settings, service.active_track),
         wiring.messages,
@@ -336,7 +336,7 @@ def choose_lap_seconds(settings: BridgeSettings, track: Track | None) -> float:
     is_set = "simulate_lap_seconds" in settings.model_fields_set
     if is_set or track is None or track.line is None:
         return settings.simulate_lap_seconds
-    return natural_seconds(track)
+    return find_natural_seconds(track)
 
 
 def _note_cue(service: Service, cue: Cue) -> None:

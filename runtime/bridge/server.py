@@ -20,22 +20,22 @@ from runtime.web.logs import logging_to
 from runtime.web.serve import CannotStart, Running, reuse_memory, run
 
 PER_PEER: Final = 192
-"""Connections of one address: every program of this machine has the same one."""
+"""Connections from one address, which all programs of this machine share."""
 log = logging.getLogger("runtime.bridge")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the bridge until it is told to stop; the exit code of the process."""
+    """Run the bridge until it is stopped; return the exit code."""
     if "--version" in argv:
         sys.stdout.write(f"{VERSION}\n")
         return 0
     settings = BridgeSettings.load(argv, os.environ)
     if not settings.allow_remote and not is_loopback(settings.host):
-        return _fail("host: other machines are let in only with --allow-remote")
+        return _fail("host: other machines can connect only with --allow-remote")
     level = settings.log_level
     if settings.check and level == "error":
-        level = "warning"  # they are what is asked for
-    warnings = _Warnings(logging.WARNING)
+        level = "warning"  # a check reports warnings
+    warnings = _WarningCounter(logging.WARNING)
     with logging_to(level=level):
         log.addHandler(warnings)
         for note in settings.notes:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             service = assemble(settings)
             if settings.check:
-                return _checked(settings, warnings)
+                return _report_check(settings, warnings)
         except CannotStart as problem:
             return _fail(str(problem), problem.exit_code)
         finally:
@@ -59,23 +59,23 @@ def main(argv: Sequence[str]) -> int:
             settings.port,
             limits=Limits(per_peer=PER_PEER),
             ending=ENDING,
-            on_ready=lambda running: _ready(service, running),
+            on_ready=lambda running: _announce(service, running),
             port_setting="port",
             bind_codes=BIND_CODES,
         )
 
 
-def _ready(service: Service, running: Running) -> None:
-    """Tell other programs where this bridge answers: those here, and those on the network."""
+def _announce(service: Service, running: Running) -> None:
+    """Announce the address to programs on this machine and on the network."""
     if service.announcer is not None and not is_loopback(running.host):
         service.announcer.start(running.port, "open")
     if service.store is not None:
-        local = running.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
+        local = running.host in ("0.0.0.0", "::")  # noqa: S104 - only compared, not bound
         service.store.answers_at(f"http://127.0.0.1:{running.port}" if local else running.url)
 
 
-def _checked(settings: BridgeSettings, warnings: "_Warnings") -> int:
-    """Report on good settings. Raises `CannotStart` for others."""
+def _report_check(settings: BridgeSettings, warnings: "_WarningCounter") -> int:
+    """Probe the start and report the result. Raises `CannotStart`."""
     for warning in probe_startup(settings):
         log.warning("%s", warning)
     verdict = "the configuration is good"
@@ -85,8 +85,8 @@ def _checked(settings: BridgeSettings, warnings: "_Warnings") -> int:
     return 0
 
 
-class _Warnings(logging.Handler):
-    """Counts what is warned of."""
+class _WarningCounter(logging.Handler):
+    """Counts warnings."""
 
     count = 0
 

@@ -1,4 +1,4 @@
-"""Everything that the handlers of the bridge share, put together in one place."""
+"""Everything that the handlers of the bridge share."""
 
 import asyncio
 import logging
@@ -61,42 +61,42 @@ class Service:
     """Open while the bridge runs; None where no database could be opened."""
     why_no_database: str = ""
     catalogue: Sequence[SignalRow] = ()
-    """The signals that a new database begins with."""
+    """The signals of a new database."""
     laps: LapBook | None = None
     analyses: Analyses | None = None
     lessons: Lessons = field(default_factory=Lessons)
-    """Those of the built course, while the bridge runs."""
+    """The lessons of the built course, while the bridge runs."""
     references: ReferenceBook = field(default_factory=lambda: ReferenceBook(Path("reference")))
     wiring: Wiring = NO_WIRING
-    """What decodes the bus, the car that the settings name among it."""
+    """Decoding of the bus, with the configured car."""
     hub: Hub = field(default_factory=Hub)
     cues: CueEngine = field(default_factory=lambda: CueEngine(lambda _: None))
     circuits: LiveCircuits = field(init=False)
-    """Where live sessions are driven."""
+    """The circuits of live sessions."""
     inbox: Inbox = field(default_factory=Inbox)
     spectators: Spectators = field(default_factory=Spectators)
     announcer: Announcer | None = None
-    """Tells the network of the bridge; None: it does not."""
+    """Announces the bridge on the network; None: not announced."""
     replays: Replays | None = None
     live: Live | None = None
     recorder: Recorder | None = None
     outlets: Sequence[Outlet] = ()
-    """What sends live points to other servers."""
+    """Send live points to other servers."""
     bus: CanReader | None = None
     simulator: Simulator | None = None
-    """The synthetic car, where one drives on the bus."""
+    """The synthetic car, if one drives on the bus."""
     model: ModelClient | None = None
     """The language-model server, while the bridge runs."""
     grader: ModelClient | None = None
-    """A model elsewhere that grades; None: no key is configured."""
+    """The grading model; None: no key is configured."""
     gathering: Gathering | None = None
-    """What facts come from; None without a database."""
+    """Collects the data for facts; None without a database."""
     questions: "Conversations | None" = None
-    """Answers questions; None without a database, and where `asking.why_off` says why."""
+    """Answers questions; None without a database, or if questions are off."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
-    """What drivers' devices summed up, by session, in memory only."""
+    """Summaries from drivers' devices, by session, in memory only."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_UPLOADS))
-    """Of files that are being sent, and imported, at one time."""
+    """Limits the files being uploaded and imported at one time."""
     started: float = field(default_factory=time.monotonic)
     _background: set[asyncio.Task[object]] = field(default_factory=set)
 
@@ -118,7 +118,7 @@ class Service:
 
     @property
     def loaded_car(self) -> str:
-        """Id of the car that the settings name; empty: none."""
+        """Id of the configured car; empty: none."""
         return self.wiring.car.id if self.wiring.car is not None else ""
 
     @property
@@ -130,13 +130,13 @@ class Service:
 
     @property
     def analytics(self) -> Analyses:
-        """What is computed of the stored sessions. Raises `NoDatabase`."""
+        """Cached analytics of the stored sessions. Raises `NoDatabase`."""
         if self.analyses is None:
             raise self.without_database()
         return self.analyses
 
     def without_database(self) -> NoDatabase:
-        """The error of what needs a database, with the reason why none is open."""
+        """Make the error for a missing database, with the reason."""
         return NoDatabase(self.why_no_database)
 
     @property
@@ -147,37 +147,34 @@ class Service:
         return self.active_track
 
     def active_session(self) -> str:
-        """The session that was started last and is open, else the bus's while it is connected.
-
-        Empty: neither.
-        """
+        """Return the open session started last, else the connected bus's; empty: neither."""
         started = self.store.active_session() if self.store is not None else None
         if started:
             return started
-        return self.filled_session()
+        return self.find_filling_session()
 
-    def filled_session(self) -> str:
-        """The session that a bus fills at the moment; empty: none."""
+    def find_filling_session(self) -> str:
+        """Return the session that the bus is filling now; empty: none."""
         connected = self.bus is not None and self.bus.connected
         return (self.bus_session() or "") if connected else ""
 
     def bus_session(self) -> str | None:
-        """Where the last frame of the bus went; None: none came."""
+        """Return the session of the last bus frame; None before the first."""
         return (self.live.bus_session or None) if self.live is not None else None
 
     def row(self, session_id: str) -> SessionRow | None:
-        """A session as it stands; None where there is none, or no database."""
+        """Return a session; None if it, or the database, is missing."""
         return self.store.session(session_id) if self.store is not None else None
 
     def session(self, session_id: str) -> SessionRow:
-        """The same. Raises `UnknownSession` and `NoDatabase`."""
+        """Return a session. Raises `UnknownSession` and `NoDatabase`."""
         row = self.db.session(session_id)
         if row is None:
             raise UnknownSession(session_id)
         return row
 
     async def note(self, cue: Cue) -> int | None:
-        """Keep what the coach said with its session; None where no database takes it."""
+        """Store a cue as a note of its session; return its id, or None if that fails."""
         if self.store is None:
             return None
         row = NoteRow(
@@ -197,11 +194,11 @@ class Service:
             return None
 
     def aside(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do *work* without anybody waiting for it; it ends with the bridge."""
+        """Run *work* in the background; it is cancelled when the bridge stops."""
         self._begin(work)
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
-        """What *work* gives; it goes on to its end where whoever waits for it leaves."""
+        """Return the result of *work*, which continues even if its caller is cancelled."""
         return await asyncio.shield(self._begin(work))
 
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -211,7 +208,7 @@ class Service:
         return task
 
     async def close(self) -> None:
-        """End what runs aside, then the database."""
+        """Stop the background work, then close the database."""
         if self.announcer is not None:
             await self.announcer.stop()
         for task in list(self._background):

@@ -155,10 +155,10 @@ class BridgeSettings(Settings):
 
     @classmethod
     def load(cls, argv: Sequence[str], environ: Mapping[str, str]) -> Self:
-        """See `Settings.load`; of an installation, the data folder of the user is filled first."""
+        """See `Settings.load`; an installed bridge first fills the user's data folder."""
         settings = super().load(argv, environ)
         if settings.data_dir == BRIDGE_DATA:
-            with suppress(OSError):  # what is missing there is told by whoever needs it
+            with suppress(OSError):  # whatever needs a missing file reports it
                 copy_bridge_data()
         return settings
 
@@ -179,10 +179,10 @@ class BridgeSettings(Settings):
 
     @property
     def car_file(self) -> str | None:
-        """The car file that is used, if one is."""
+        """The car file in use, if any."""
         return None if self.can_no_car_config else self.can_car_config
 
     @property
     def registry_file(self) -> Path:
-        """The catalog of signals that a new database begins with."""
+        """The signal catalogue of a new database."""
         return self.data_dir / "registry" / "signals.json"

@@ -331,7 +331,7 @@ def _check_unused(service: Service, session_id: str) -> None:
     replay = service.replays.current if service.replays is not None else None
     if replay is not None and replay.source.session_id == session_id:
         raise SessionInUse("the session is being replayed: stop it first", session_id=session_id)
-    if service.filled_session() == session_id:
+    if service.find_filling_session() == session_id:
         raise SessionInUse("a bus fills the session: disconnect it first", session_id=session_id)
 
 

@@ -472,7 +472,7 @@ async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplaySt
     service = request.app[SERVICE]
 
     def check() -> None:
-        if not body.interrupt and (filled := service.filled_session()):
+        if not body.interrupt and (filled := service.find_filling_session()):
             text = "a bus fills a session, and a replay would suspend its recording"
             raise SessionInUse(text, session_id=filled)
 

@@ -1,4 +1,4 @@
-"""A point-mass car: how fast it may go along a line, and what its sensors say meanwhile."""
+"""A point-mass car: how fast it can drive along a line, and what its sensors show."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -40,11 +40,11 @@ class Car:
     """A light touring car on good tyres."""
 
     grip: float = 1.15
-    """Friction coefficient: no acceleration leaves the circle of grip x g."""
+    """Friction coefficient: acceleration stays within the circle of grip x g."""
     brake_g: float = 0.95
-    """Hardest braking that the driver asks for."""
+    """Hardest braking of the driver."""
     drive_g: float = 0.55
-    """Acceleration that the driven wheels bear."""
+    """Largest acceleration that the driven wheels transmit."""
     power: float = 135.0
     """W/kg at the wheels."""
     drag: float = 0.00055
@@ -71,7 +71,7 @@ class Motion(NamedTuple):
 
 
 class Controls(NamedTuple):
-    """What the driver does and what the car makes of it; signs as in a frame of telemetry."""
+    """The driver's inputs and the car's response; signs as in a telemetry frame."""
 
     g_lat: Numbers
     g_long: Numbers
@@ -82,25 +82,25 @@ class Controls(NamedTuple):
 
 
 def corner_limit(car: Car, curvature: Numbers, grip: Numbers) -> Numbers:
-    """Highest speed in m/s at each point; *curvature* in 1/m, *grip* a share of the car's."""
+    """Return the highest speed in m/s at each point; *curvature* in 1/m, *grip* a share."""
     tightest = np.maximum(np.abs(curvature), 1e-9)
     return np.minimum(np.sqrt(car.grip * grip * G / tightest), car.top_ms)
 
 
 def push(car: Car, speed: float) -> float:
-    """Acceleration in m/s2 that the engine gives at full throttle, before drag."""
+    """Return the acceleration in m/s2 at full throttle, before drag."""
     return min(car.power / max(speed, 1.0), car.drive_g * G)
 
 
 def resistance(car: Car, speed: float) -> float:
-    """Deceleration in m/s2 with no pedal pressed."""
+    """Return the deceleration in m/s2 without any pedal."""
     return car.drag * speed * speed + car.rolling
 
 
 def run(
     car: Car, s: Numbers, curvature: Numbers, grip: Numbers, first: float, last: float
 ) -> Motion:
-    """The fastest drive along *s* that begins and ends at the speeds *first* and *last* (m/s)."""
+    """Compute the fastest drive along *s* that starts and ends at *first* and *last* m/s."""
     limit = corner_limit(car, curvature, grip)
     limit[0], limit[-1] = min(limit[0], first), min(limit[-1], last)
     circle = np.square(car.grip * grip * G).tolist()
@@ -129,19 +129,19 @@ def run(
 def controls(
     car: Car, gearbox: Gearbox, speed: Numbers, curvature: Numbers, g_long: Numbers
 ) -> Controls:
-    """At moments of a drive; *curvature* in 1/m, positive to the right."""
+    """Compute the controls along a drive; *curvature* in 1/m, positive to the right."""
     g_lat = speed**2 * curvature / G
-    asked = g_long + (car.drag * speed**2 + car.rolling) / G
-    brake = np.where(asked < -0.02, -asked * car.bar_per_g, 0.0)
+    demand = g_long + (car.drag * speed**2 + car.rolling) / G
+    brake = np.where(demand < -0.02, -demand * car.bar_per_g, 0.0)
     most = np.minimum(car.power / np.maximum(speed, 1.0) / G, car.drive_g)
-    throttle = np.clip(np.where(asked > 0, asked / most, 0.0), 0.0, 1.0) * 100.0
+    throttle = np.clip(np.where(demand > 0, demand / most, 0.0), 0.0, 1.0) * 100.0
     wheel = np.degrees(np.arctan(car.wheelbase_m * curvature)) + car.understeer * g_lat
     steering = wheel * car.steering_ratio
     return Controls(g_lat, g_long, brake, throttle, steering, gearbox.rpm(speed))
 
 
 def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
-    """1/m at *around* places of a lap, averaged over 15 of them twice."""
+    """Return 1/m at *around* places of a lap, averaged twice over 15 of them."""
     x, y = line.plane.xy(line.lat, line.lon)
     fine = build_ring(x, y, line.distance, length_m, length_m / around).curvature
     once = np.full(2 * SMOOTH + 1, 1.0 / (2 * SMOOTH + 1))

@@ -27,7 +27,7 @@ MPH: Final = 0.44704
 SLOWEST_MS: Final = 28.0 * MPH
 FASTEST_MS: Final = 135.0 * MPH
 MARGIN: Final = 0.02
-"""Room that the programme leaves to either bound, for laps that differ a little."""
+"""Share that the programme keeps free at either bound, for laps that vary a little."""
 USED_GRIP: Final = 0.92
 KNOTS: Final = 4000
 # Of half a lap of the programme.
@@ -36,7 +36,7 @@ TURNED: Final = 0.35
 
 LEAD_S: Final = 5.0
 LONGEST_LEAD: Final = 0.25
-"""Of a lap."""
+"""Share of a lap."""
 LAT_DEG: Final = 0.005
 LON_DEG: Final = 0.0065
 BAR_PER_PSI: Final = 0.0689476
@@ -45,14 +45,14 @@ PSI_PER_PCT: Final = 8.0
 
 @dataclass(frozen=True, eq=False)
 class Lap:
-    """A lap whose end is the beginning of the next one; acceleration is even between knots."""
+    """A lap that ends as the next one starts; acceleration is constant between knots."""
 
     t: Numbers
     """Seconds, from 0 to the lap time."""
     s: Numbers
     """Metres, from 0 to the length."""
     speed: Numbers
-    """m/s; the last is the first."""
+    """m/s; the last equals the first."""
 
     @property
     def seconds(self) -> float:
@@ -61,11 +61,11 @@ class Lap:
 
     @property
     def length_m(self) -> float:
-        """The way that is driven in a lap."""
+        """The distance driven in a lap."""
         return float(self.s[-1])
 
     def at(self, t: Numbers) -> tuple[Numbers, Numbers]:
-        """Metres and m/s at moments within the lap."""
+        """Return metres and m/s at times within the lap."""
         i = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2)
         rest = t - self.t[i]
         gain = (self.speed[i + 1] - self.speed[i]) / (self.t[i + 1] - self.t[i])
@@ -73,7 +73,7 @@ class Lap:
 
 
 class LineLap(NamedTuple):
-    """A lap of a reference line, and the car that can drive it in that time."""
+    """A lap of a reference line, and a car that can drive it in that time."""
 
     lap: Lap
     car: Car
@@ -81,12 +81,12 @@ class LineLap(NamedTuple):
     """1/m at even steps of the lap, positive to the right."""
 
 
-def line_lap(track: Track, seconds: float | None = None) -> LineLap:
-    """The lap of a touring car at its limit, quickened or slowed as a whole to *seconds*.
+def make_line_lap(track: Track, seconds: float | None = None) -> LineLap:
+    """Make the lap of a touring car at its limit, scaled as a whole to *seconds* if given.
 
-    A lap that is k times as fast takes k² times the grip and k³ times the power: the car gets them,
-    so that the pedals stay what they are. On a slower lap the usual car is driven more gently.
-    Without *seconds* it is as it is. Raises `TrackError` without a line.
+    A lap k times as fast takes k² times the grip and k³ times the power, which the car gets, so
+    that the pedals stay the same. On a slower lap the default car is driven more gently. Raises
+    `TrackError` without a line.
     """
     if track.line is None:
         raise TrackError("the circuit has no reference line to drive on")
@@ -96,7 +96,7 @@ def line_lap(track: Track, seconds: float | None = None) -> LineLap:
     s: Numbers = np.arange(3 * around + 1, dtype=np.float64) * (track.length_m / around)
     bend = curvature[np.arange(len(s)) % around]
     whole = run(car, s, bend, np.full(len(s), USED_GRIP), car.top_ms, car.top_ms)
-    speed = whole.speed[around : 2 * around + 1].copy()  # of the middle one: a flying lap
+    speed = whole.speed[around : 2 * around + 1].copy()  # the middle lap: a flying one
     speed[-1] = speed[0]
     s = s[: around + 1]
     t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / (speed[1:] + speed[:-1]))])
@@ -105,15 +105,15 @@ def line_lap(track: Track, seconds: float | None = None) -> LineLap:
     factor = float(t[-1]) / seconds
     t = t / factor
     t[-1] = seconds
-    return LineLap(Lap(t, s, speed * factor), _stronger(car, max(factor, 1.0)), curvature)
+    return LineLap(Lap(t, s, speed * factor), _strengthen(car, max(factor, 1.0)), curvature)
 
 
-def natural_seconds(track: Track) -> float:
-    """The lap time of the usual car at its limit, to the tenth. Raises `TrackError`: no line."""
-    return round(line_lap(track).lap.seconds, 1)
+def find_natural_seconds(track: Track) -> float:
+    """Return the default car's lap time to 0.1 s. Raises `TrackError` without a line."""
+    return round(make_line_lap(track).lap.seconds, 1)
 
 
-def _stronger(car: Car, factor: float) -> Car:
+def _strengthen(car: Car, factor: float) -> Car:
     square = factor * factor
     return replace(
         car,
@@ -128,18 +128,18 @@ def _stronger(car: Car, factor: float) -> Car:
     )
 
 
-def programme_lap(seconds: float, length_m: float | None = None) -> Lap:
-    """Twice braking, corner and acceleration between 28 and 135 mph.
+def make_programme_lap(seconds: float, length_m: float | None = None) -> Lap:
+    """Make a lap of two times braking, cornering and accelerating, between 28 and 135 mph.
 
-    With a length the whole is quickened or slowed within these bounds until the lap is as long;
-    where no speed between them makes it so, the time counts and the bounds do not.
+    With a length, all speeds are scaled within these bounds until the lap has that length; if that
+    is impossible, the lap time holds and the bounds do not.
     """
     t = np.linspace(0.0, seconds, KNOTS + 1)
     half = np.mod(t, seconds / 2) / (seconds / 2)
     low, high = SLOWEST_MS * (1 + MARGIN), FASTEST_MS * (1 - MARGIN)
     speed = np.interp(half, [0.0, BRAKED, TURNED, 1.0], [high, low, low, high])
     if length_m is not None:
-        speed = _as_long(speed, length_m / seconds, low, high)
+        speed = _scale_to_mean(speed, length_m / seconds, low, high)
     speed[-1] = speed[0]
     s = np.concatenate([[0.0], np.cumsum((speed[1:] + speed[:-1]) / 2 * np.diff(t))])
     if length_m is not None:
@@ -147,8 +147,8 @@ def programme_lap(seconds: float, length_m: float | None = None) -> Lap:
     return Lap(t, s, speed)
 
 
-def _as_long(speed: Numbers, mean: float, low: float, high: float) -> Numbers:
-    """The speeds times one factor, held within bounds, with that mean."""
+def _scale_to_mean(speed: Numbers, mean: float, low: float, high: float) -> Numbers:
+    """Scale the speeds by one factor, clipped to the bounds, so that they have that mean."""
     if not low <= mean <= high:
         return np.asarray(speed * (mean / speed.mean()), np.float64)
     least, most = low / speed.max(), high / speed.min()
@@ -163,7 +163,7 @@ def _as_long(speed: Numbers, mean: float, low: float, high: float) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class LineCourse:
-    """Along the reference line of a circuit."""
+    """A course along the reference line of a circuit."""
 
     line: Line
     driven: LineLap
@@ -171,22 +171,22 @@ class LineCourse:
 
     @property
     def lap(self) -> Lap:
-        """Time, way and speed."""
+        """Time, distance and speed of the lap."""
         return self.driven.lap
 
     @property
     def lead_s(self) -> float:
-        """How long before start/finish the drive begins, flying."""
+        """Seconds before start/finish at which the drive starts, at speed."""
         return min(LEAD_S, LONGEST_LEAD * self.lap.seconds)
 
     def controls(self, t: Numbers, lap_t: Numbers, speed: Numbers, g_long: Numbers) -> Controls:
-        """At moments *t* of the drive and *lap_t* of the lap; *g_long* as the speed changes."""
+        """Compute the controls at times *t* of the drive and *lap_t* of the lap."""
         s, _ = self.lap.at(lap_t)
         bend = np.interp(s, *self._bends)
         return controls(self.driven.car, self.gearbox, speed, bend, g_long)
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
-        """Latitude and longitude at distances, and so far to the right."""
+        """Return latitude and longitude at distances, *aside* metres to the right."""
         ring = self.line.ring
         x, y = ring.at(s)
         ahead, behind = ring.at(s + ring.step / 2), ring.at(s - ring.step / 2)
@@ -196,17 +196,17 @@ class LineCourse:
 
     @cached_property
     def _bends(self) -> tuple[Numbers, Numbers]:
-        """Distances from line to line, and the curvature there."""
+        """Distances over one lap, and the curvature there."""
         bend = self.driven.curvature
         return np.linspace(0.0, self.lap.length_m, len(bend) + 1), np.append(bend, bend[0])
 
 
 @dataclass(frozen=True, eq=False)
 class EllipseCourse:
-    """Clockwise around an ellipse that goes through start/finish in its direction.
+    """A clockwise ellipse through start/finish in its direction, as long as the lap.
 
-    Its sides are as 1.3 degrees of longitude to one of latitude; it is as large as the lap is
-    long. Without a circuit its middle lies at 0, 0.
+    Its axes are as 1.3 degrees of longitude to one of latitude. Without a circuit its centre is
+    at 0, 0.
     """
 
     lap: Lap
@@ -214,11 +214,11 @@ class EllipseCourse:
 
     @property
     def lead_s(self) -> float:
-        """From the slow corner on, so that the line is met while accelerating."""
+        """From the slow corner on, so that the line is crossed while accelerating."""
         return (1.0 - TURNED) * self.lap.seconds / 2
 
     def controls(self, t: Numbers, lap_t: Numbers, speed: Numbers, g_long: Numbers) -> Controls:
-        """The accelerations are those of the programme, whatever the speed does."""
+        """Compute the controls; accelerations are those of the programme, not of the speed."""
         seconds = self.lap.seconds
         half = np.mod(lap_t, seconds / 2) / (seconds / 2)
         side = np.where(lap_t < seconds / 2, 1.0, -1.0)
@@ -242,14 +242,14 @@ class EllipseCourse:
         )
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
-        """Latitude and longitude at distances; the course has no width."""
+        """Return latitude and longitude at distances; the course has no width."""
         plane, way, x, y = self._path
         share = np.mod(s, self.lap.length_m)
         return plane.latlon(np.interp(share, way, x), np.interp(share, way, y))
 
     @cached_property
     def _path(self) -> tuple[Plane, Numbers, Numbers, Numbers]:
-        """The map, and the metres and points of a lap on it."""
+        """The plane, and the distances and points of a lap on it."""
         lat = self.start.lat if self.start else 0.0
         a, b = LON_DEG * math.cos(math.radians(lat)), LAT_DEG
         course = math.radians(self.start.heading if self.start else 0.0)
@@ -265,13 +265,13 @@ class EllipseCourse:
 
 
 Course: TypeAlias = LineCourse | EllipseCourse
-"""A lap that can be driven again and again."""
+"""A lap that can be repeated."""
 
 
-def course_of(track: Track | None, seconds: float, gearbox: Gearbox | None = None) -> Course:
-    """The lap to drive in *seconds*: the circuit's line where it has one."""
+def choose_course(track: Track | None, seconds: float, gearbox: Gearbox | None = None) -> Course:
+    """Choose the lap to drive in *seconds*: along the circuit's line if it has one."""
     if track is None:
-        return EllipseCourse(programme_lap(seconds))
+        return EllipseCourse(make_programme_lap(seconds))
     if track.line is None:
-        return EllipseCourse(programme_lap(seconds, track.length_m), track.start)
-    return LineCourse(track.line, line_lap(track, seconds), gearbox or Gearbox())
+        return EllipseCourse(make_programme_lap(seconds, track.length_m), track.start)
+    return LineCourse(track.line, make_line_lap(track, seconds), gearbox or Gearbox())

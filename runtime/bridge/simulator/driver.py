@@ -1,4 +1,4 @@
-"""The driver of the synthetic car: habits that cost time and fade, and a slip now and then."""
+"""The driver of the synthetic car: habits that cost time and fade, and occasional slips."""
 
 import math
 import threading
@@ -12,17 +12,17 @@ from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.course import Course, LineCourse
 
 Habit: TypeAlias = Literal["brakes_early", "crawls", "waits"]
-"""Brakes too early and rolls to the corner; slows down too much for it; waits with the throttle."""
+"""Brakes early and rolls to the corner; slows down too much; waits with the throttle."""
 Slip: TypeAlias = Literal["brakes_late", "early_throttle", "misses_apex"]
 HABITS: Final[tuple[Habit, ...]] = ("brakes_early", "crawls", "waits")
 SLIPS: Final[tuple[Slip, ...]] = ("brakes_late", "early_throttle", "misses_apex")
 
 LEARNS: Final = 0.85
-"""What is left of a habit from lap to lap."""
+"""Share of a habit that remains from lap to lap."""
 LEAST: Final = 0.15
-"""What is left of it in the end."""
+"""Share of it that never fades."""
 SLIP_CHANCE: Final = 0.5
-"""Of one slip in a lap."""
+"""Probability of a slip in a lap."""
 UNEVEN: Final = 0.004
 """Largest share by which the middle of a lap is driven more slowly."""
 KNOTS: Final = 2000
@@ -30,18 +30,18 @@ KNOTS: Final = 2000
 
 STEP_M: Final = 5.0
 AROUND_M: Final = 100.0
-"""The slowest place within so far to each side is the apex of a bend."""
+"""The slowest place within this distance on each side is the apex of a bend."""
 BRAKING_M: Final = 200.0
 DROP: Final = 1.25
-"""So many times the speed of the apex is reached before a bend that asks for the brake."""
+"""Ratio of the speed before a bend to that at its apex from which it needs the brake."""
 CLEAR_M: Final = 60.0
-"""From start/finish to where a fault may begin."""
+"""Distance from start/finish within which no fault begins."""
 CARRIED_M: Final = 250.0
-"""Over so long the speed that is missing at the exit comes back."""
+"""Distance after the apex over which lost exit speed is regained."""
 
 
 class Bend(NamedTuple):
-    """A place that the car brakes for; metres from start/finish."""
+    """A bend that the car brakes for; metres from start/finish."""
 
     brake_m: float
     apex_m: float
@@ -50,16 +50,16 @@ class Bend(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something that goes wrong at a bend."""
+    """A driving fault at a bend."""
 
     kind: Habit | Slip
     bend: Bend
     size: float
-    """1: as bad as it gets."""
+    """1: the worst."""
 
 
 def find_bends(course: Course) -> tuple[Bend, ...]:
-    """The bends of a clean lap, clear of start/finish."""
+    """Find the bends of a clean lap, away from start/finish."""
     lap = course.lap
     count = max(int(lap.length_m / STEP_M), 8)
     s = np.arange(count) * (lap.length_m / count)
@@ -68,7 +68,7 @@ def find_bends(course: Course) -> tuple[Bend, ...]:
     back = max(1, min(round(BRAKING_M / STEP_M), count // 4))
     bends: list[Bend] = []
     for at in range(back, count - reach):
-        # Of several that are as slow the last is the apex.
+        # Of several equally slow places the last is the apex.
         if (
             speed[at] > speed[at - reach : at].min()
             or speed[at] >= speed[at + 1 : at + reach].min()
@@ -92,7 +92,7 @@ def _outside(course: Course, s: float) -> float:
 
 
 def slow_down(fault: Fault, s: Numbers) -> Numbers:
-    """The share of the clean lap's speed at places of the lap."""
+    """Return the share of the clean lap's speed at places of the lap."""
     brake, apex = fault.bend.brake_m, fault.bend.apex_m
     middle = (brake + apex) / 2
     marks, shares = {
@@ -114,7 +114,7 @@ def slow_down(fault: Fault, s: Numbers) -> Numbers:
 
 
 def run_wide(fault: Fault, s: Numbers) -> Numbers:
-    """Metres to the right of the usual way; only slips leave it."""
+    """Return the metres to the right of the line; only slips leave it."""
     if fault.kind not in SLIPS:
         return np.zeros(len(s))
     apex = fault.bend.apex_m
@@ -131,7 +131,7 @@ class DrivenLap(NamedTuple):
     clean_t: Numbers
     """Seconds of the clean lap that is driven then."""
     pace: Numbers
-    """How fast these go by."""
+    """How fast these pass."""
     faults: tuple[Fault, ...]
 
     @property
@@ -142,10 +142,9 @@ class DrivenLap(NamedTuple):
 
 @dataclass(eq=False)
 class Driver:
-    """Drives one lap after the other; the same for the same course and seed.
+    """Drives lap after lap; the same for the same course and seed.
 
-    It has a habit at up to three bends, which fades from lap to lap, and slips at others.
-    Used from several threads.
+    Habits at up to three bends fade from lap to lap; slips happen at others. Thread-safe.
     """
 
     course: Course
@@ -155,17 +154,17 @@ class Driver:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lap(self, number: int) -> DrivenLap:
-        """A lap, counted from 0."""
+        """Return a lap, counted from 0."""
         self._drive_to(laps=number + 1)
         return self._laps[number]
 
     def start(self, number: int) -> float:
-        """Seconds from the first crossing of start/finish to the begin of a lap."""
+        """Return the seconds from the first crossing of start/finish to the start of a lap."""
         self._drive_to(laps=number)
         return self._starts[number]
 
     def laps_at(self, seconds: Numbers) -> Numbers:
-        """The laps that are under way at moments since the first crossing; -1 before it."""
+        """Return the lap at each time since the first crossing; -1 before it."""
         self._drive_to(seconds=float(seconds.max(initial=0.0)))
         return np.asarray(np.searchsorted(self._starts, seconds, side="right") - 1.0, np.float64)
 
@@ -178,15 +177,15 @@ class Driver:
 
     @cached_property
     def bends(self) -> tuple[Bend, ...]:
-        """Where it may go wrong."""
+        """The bends where faults may happen."""
         return find_bends(self.course)
 
     @cached_property
     def habits(self) -> tuple[Fault, ...]:
-        """What goes wrong in each lap, in its first size."""
+        """The faults of every lap, at their initial size."""
         chance = np.random.default_rng([self.seed, 1])
         places = chance.permutation(len(self.bends))[: len(HABITS)].tolist()
-        # On a course without width nobody slows down below its slowest speed.
+        # On a course without width the driver never drops below its slowest speed.
         waits: tuple[Habit, ...] = ("waits", "waits", "waits")
         kinds = HABITS if isinstance(self.course, LineCourse) else waits
         return tuple(

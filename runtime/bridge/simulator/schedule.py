@@ -1,4 +1,4 @@
-"""Which message is due when, and its bytes: the dash bus of the synthetic car."""
+"""The schedule of the synthetic car's dash bus: which message is due when, and its bytes."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from runtime.bridge.can.frames import CanFrame
 from runtime.bridge.can.rules import Plan, Rules
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.car import Gearbox
-from runtime.bridge.simulator.course import BAR_PER_PSI, course_of
+from runtime.bridge.simulator.course import BAR_PER_PSI, choose_course
 from runtime.bridge.simulator.sensors import SimulatedDrive
 from runtime.bridge.track.model import Track
 
@@ -22,19 +22,19 @@ LITRES_PER_GAL: Final = 3.785411784
 
 NANO: Final = 1_000_000_000
 SLOT_NS: Final = 250_000
-"""One message begins to send so long after the one before it: about as long as it takes."""
-UNTOLD_HZ: Final = 1.0
-"""Of a message whose rate neither car nor database tells: tyre sensors."""
+"""Offset between the starts of two messages: about the time that one takes."""
+DEFAULT_HZ: Final = 1.0
+"""Rate of a message without one in car file and database: tyre sensors."""
 
 
 class _Target(NamedTuple):
-    """The signal of the car that a signal of the bus ends up as."""
+    """The car signal that a bus signal is decoded to."""
 
     name: str
     unit: float
-    """One unit of the bus in those of the car."""
+    """One bus unit in car units."""
     probes: tuple[float, float]
-    """Two values of the bus that are certainly within the sensor's range."""
+    """Two bus values certainly within the sensor's range."""
 
 
 _TARGETS: Final = {
@@ -50,13 +50,13 @@ _TARGETS: Final = {
     "fuel_level_gal": _Target("fuel_level_l", LITRES_PER_GAL, (4.0, 8.0)),
 }
 UPSIDE_DOWN: Final[Mapping[str, tuple[float, float]]] = {"vertical_accel_g": (-1.0, 0.0)}
-"""The usual logger, for a car whose file says nothing."""
+"""The default mounting of the logger, for a car whose file gives none."""
 
 
 def find_logger(plan: Plan) -> dict[str, tuple[float, float]]:
-    """By signal of the bus, factor and offset that make the car's file arrive at the true value.
+    """Find the factor and offset with which the car file decodes each bus signal correctly.
 
-    Found by asking the file's own rules about two values; what they leave alone is absent.
+    Found by applying the file's own rules to two values; signals without a rule are absent.
     """
     logger = dict(UPSIDE_DOWN)
     for raw, target in _TARGETS.items():
@@ -70,7 +70,7 @@ def find_logger(plan: Plan) -> dict[str, tuple[float, float]]:
 
 
 def find_gearbox(file: CarFile | None) -> Gearbox:
-    """The gearbox that the car's file tells of, else a usual one."""
+    """Return the gearbox of the car file, else a default one."""
     if file is None or not file.methods:
         return Gearbox()
     gears = next(iter(file.methods.values())).params
@@ -78,7 +78,7 @@ def find_gearbox(file: CarFile | None) -> Gearbox:
 
 
 class Sender(NamedTuple):
-    """A message and when it is sent."""
+    """A message and its sending times."""
 
     key: int
     message: Message
@@ -86,7 +86,7 @@ class Sender(NamedTuple):
     first_ns: int
 
     def due(self, begin_ns: int, end_ns: int) -> Iterator[int]:
-        """Moments from *begin_ns* to before *end_ns*."""
+        """Yield the sending times from *begin_ns* to before *end_ns*."""
         count = max(0, -(-(begin_ns - self.first_ns) // self.period_ns))
         return iter(range(self.first_ns + count * self.period_ns, end_ns, self.period_ns))
 
@@ -103,34 +103,37 @@ class Schedule:
         logger: Mapping[str, tuple[float, float]] = UPSIDE_DOWN,
         anchor_s: float = 0.0,
     ) -> None:
-        """*messages* by key; those with signals that the drive does not know are left out.
+        """Schedule *messages*, by key; those with signals that the drive lacks are left out.
 
-        *rates_hz* by key goes before what the database says; *anchor_s*, seconds since the epoch,
-        is the stamp of the drive's beginning.
+        *rates_hz*, by key, override the database; *anchor_s*, seconds since the epoch, is the time
+        at which the drive starts.
         """
         self.drive = drive
         self.anchor_s = anchor_s
-        known = drive.signals_at(0.0).keys()
-        able = {
+        available = drive.signals_at(0.0).keys()
+        sendable = {
             key: message
             for key, message in sorted(messages.items())
-            if not message.is_multiplexed() and known >= {signal.name for signal in message.signals}
+            if not message.is_multiplexed()
+            and available >= {signal.name for signal in message.signals}
         }
         self.senders = tuple(
-            Sender(key, message, _period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS)
-            for place, (key, message) in enumerate(able.items())
+            Sender(
+                key, message, _choose_period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS
+            )
+            for place, (key, message) in enumerate(sendable.items())
         )
         self._logger = logger
         self._limits = {
-            signal.name: _limits(signal)
+            signal.name: _find_limits(signal)
             for sender in self.senders
             for signal in sender.message.signals
         }
 
     def second(self, number: int) -> list[CanFrame]:
-        """The frames of one second of the drive, 0 the first; stamps rise strictly.
+        """Compute the frames of one second of the drive, from 0; timestamps strictly increase.
 
-        However a drive is cut, it is computed second by second: that keeps it the same.
+        Always computing whole seconds keeps a drive the same however it is read.
         """
         moments = sorted(
             (ns, place)
@@ -140,7 +143,7 @@ class Schedule:
         if not moments:
             return []
         t = np.array([ns for ns, _ in moments], np.float64) / NANO
-        values = self.sent_at(t)
+        values = self.encode_at(t)
         frames: list[CanFrame] = []
         last = -math.inf
         for row, ((_, place), at) in enumerate(zip(moments, t.tolist(), strict=True)):
@@ -153,8 +156,8 @@ class Schedule:
             frames.append(CanFrame(stamp, sender.key, sender.message.encode(data, strict=False)))
         return frames
 
-    def sent_at(self, t: Numbers) -> dict[str, list[float]]:
-        """What the logger sends of every signal at moments, as far as its bits reach."""
+    def encode_at(self, t: Numbers) -> dict[str, list[float]]:
+        """Return the values of every signal as the logger sends them, clipped to its bits."""
         sent = {}
         truth = self.drive.signals(t)
         for name, limits in self._limits.items():
@@ -163,7 +166,7 @@ class Schedule:
         return sent
 
 
-def schedule_of(
+def make_schedule(
     track: Track | None,
     lap_seconds: float,
     messages: Mapping[int, Message],
@@ -172,12 +175,12 @@ def schedule_of(
     seed: int = 0,
     anchor_s: float = 0.0,
 ) -> Schedule:
-    """The drive of *car* around *track*: its logger's signs and offsets, gearbox, messages, rates.
+    """Schedule a drive of *car* around *track*, with its logger, gearbox, messages and rates.
 
-    Without a car, and for one whose file names no message, all that are known are sent.
+    Without a car, or if its file names no message, all *messages* are sent.
     """
     file = car.file if car else None
-    drive = SimulatedDrive(course_of(track, lap_seconds, find_gearbox(file)), seed)
+    drive = SimulatedDrive(choose_course(track, lap_seconds, find_gearbox(file)), seed)
     frames = file.frames if file else {}
     chosen = {key: message for key, message in messages.items() if key in frames} or messages
     rates = {key: frame.rate_hz for key, frame in frames.items() if frame.rate_hz is not None}
@@ -185,14 +188,14 @@ def schedule_of(
     return Schedule(drive, chosen, rates_hz=rates, logger=logger, anchor_s=anchor_s)
 
 
-def _period_ns(message: Message, rate_hz: float | None) -> int:
+def _choose_period_ns(message: Message, rate_hz: float | None) -> int:
     if rate_hz is None:
-        rate_hz = 1000.0 / message.cycle_time if message.cycle_time else UNTOLD_HZ
+        rate_hz = 1000.0 / message.cycle_time if message.cycle_time else DEFAULT_HZ
     return max(SLOT_NS, round(NANO / rate_hz))
 
 
-def _limits(signal: Signal) -> tuple[float, float]:
-    """What the bits of a signal can carry: a lap that nobody could drive still keeps its time."""
+def _find_limits(signal: Signal) -> tuple[float, float]:
+    """Return the range that the bits of a signal can carry."""
     if signal.is_float:
         return -math.inf, math.inf
     half = 1 << (signal.length - 1)

@@ -1,4 +1,4 @@
-"""What the sensors of the synthetic car measure at any moment of its drive."""
+"""The sensor values of the synthetic car at any time of its drive."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,9 +20,9 @@ from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, Course
 from runtime.bridge.simulator.driver import Driver, run_wide
 
 PACE: Final = 0.012
-"""Largest share by which one place of a lap is driven faster or slower than in another lap."""
+"""Largest share by which the pace at a place varies between laps."""
 ASIDE_M: Final = 0.8
-"""Largest distance of the way from the reference line."""
+"""Largest distance from the reference line."""
 WAVES: Final = 3
 
 STEP_S: Final = 0.05
@@ -44,15 +44,15 @@ RECORDED_AFTER_S: Final = 5.0
 
 @lru_cache(maxsize=64)
 def _amplitudes(seed: int, lap: int) -> Numbers:
-    """How one lap differs from the ideal one: sizes of the waves of pace, and of line.
+    """Draw how a lap differs from the ideal one: the amplitudes of the waves of pace and of line.
 
-    *lap* from -1, the way to start/finish.
+    *lap* counts from -1, the way to start/finish.
     """
     return np.random.default_rng([seed, lap + 1]).uniform(-1.0, 1.0, (2, WAVES))
 
 
 def _waves(seed: int, lap: Numbers) -> tuple[Numbers, Numbers]:
-    """The amplitudes of pace and of line at moments of laps; a row for each wave."""
+    """Return the amplitudes of pace and of line for each lap number; a row for each wave."""
     laps, places = np.unique(lap, return_inverse=True)
     sizes = np.array([_amplitudes(seed, int(number)) for number in laps])
     pace, line = sizes.transpose(1, 2, 0)[:, :, places]
@@ -60,9 +60,9 @@ def _waves(seed: int, lap: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def vary_pace(seed: int, lap: Numbers, t: Numbers, seconds: float) -> tuple[Numbers, Numbers]:
-    """The moments of the ideal lap at moments of these laps, and how fast they go by.
+    """Return the times of the ideal lap at times of these laps, and how fast they pass.
 
-    Begins and ends with the lap and at its pace, whatever happens between.
+    Start, end and the pace there are those of the ideal lap.
     """
     pace, _ = _waves(seed, lap)
     turns = 2 * np.pi * np.arange(1, WAVES + 1)[:, None] / seconds
@@ -72,7 +72,7 @@ def vary_pace(seed: int, lap: Numbers, t: Numbers, seconds: float) -> tuple[Numb
 
 
 def vary_line(seed: int, lap: Numbers, share: Numbers) -> Numbers:
-    """Metres to the right of the line at shares of laps; none where a lap begins."""
+    """Return the metres to the right of the line at shares of laps; 0 where a lap begins."""
     _, line = _waves(seed, lap)
     ripples = 1.0 - np.cos(2 * np.pi * np.arange(1, WAVES + 1)[:, None] * share)
     metres: Numbers = (ASIDE_M / (2 * WAVES) * line * ripples).sum(axis=0)
@@ -86,7 +86,7 @@ def _tones(seed: int, name: str) -> tuple[tuple[float, float], ...]:
 
 
 def hum(seed: int, name: str, t: Numbers) -> Numbers:
-    """Restlessness of a sensor, between -1 and 1; a function of the time, however it is cut."""
+    """Return the noise of a sensor, from -1 to 1; a pure function of time."""
     total = np.zeros(len(t))
     for turns, phase in _tones(seed, name):
         total += np.sin(turns * t + phase)
@@ -94,7 +94,7 @@ def hum(seed: int, name: str, t: Numbers) -> Numbers:
 
 
 class Motion(NamedTuple):
-    """Where the car is and what it does."""
+    """Where the car is and how fast it drives."""
 
     lap: Numbers
     """-1 before start/finish was crossed for the first time, then 0, 1, …"""
@@ -110,8 +110,8 @@ class Motion(NamedTuple):
 class SimulatedDrive:
     """An endless drive, lap after lap; the same for the same seed.
 
-    It begins flying, `lead_s` before start/finish: N complete laps have been driven after
-    ``duration(N)`` seconds. A clean lap would last `lap_seconds`.
+    It starts at speed, `lead_s` before start/finish: N laps are complete after ``duration(N)``
+    seconds. A clean lap lasts `lap_seconds`.
     """
 
     course: Course
@@ -124,24 +124,24 @@ class SimulatedDrive:
 
     @cached_property
     def driver(self) -> Driver:
-        """Who drives."""
+        """The driver."""
         return Driver(self.course, self.seed)
 
     @property
     def lead_s(self) -> float:
-        """From the beginning to start/finish."""
+        """Seconds from the start to start/finish."""
         return self.course.lead_s
 
     def duration(self, laps: int) -> float:
-        """Seconds until that many laps are complete."""
+        """Return the seconds until that many laps are complete."""
         return self.lead_s + self.driver.start(laps)
 
     def laps_at(self, t: float) -> int:
-        """Complete laps at a moment of the drive."""
+        """Count the complete laps at time *t* of the drive."""
         return max(0, int(self.driver.laps_at(np.array([t - self.lead_s]))[0]))
 
     def motion(self, t: Numbers) -> Motion:
-        """At moments of the drive, from 0 on."""
+        """Compute the motion at times of the drive, from 0 on."""
         since = t - self.lead_s
         lap = self.driver.laps_at(since)
         within, pace = since + self.lap_seconds, np.ones(len(t))  # of the way to start/finish
@@ -156,14 +156,14 @@ class SimulatedDrive:
         return Motion(lap, lap_t, s, speed * rate * pace)
 
     def signals_at(self, t: float) -> dict[str, float]:
-        """`signals` of one moment."""
+        """Compute `signals` at one time."""
         return {name: float(values[0]) for name, values in self.signals(np.array([t])).items()}
 
     def signals(self, t: Numbers) -> dict[str, Numbers]:
-        """All channels of the dash bus under their names there, in the units there.
+        """Compute all channels of the dash bus, with the names and units of the bus.
 
-        Signs are those of a logger that is mounted as it should be: steering, yaw and lateral
-        acceleration + to the right, vertical acceleration 1 at rest.
+        Signs are those of a correctly mounted logger: steering, yaw and lateral acceleration
+        positive to the right, vertical acceleration 1 at rest.
         """
         n = len(t)
         offsets = np.arange(-2, 3)[:, None] * STEP_S
@@ -206,7 +206,7 @@ class SimulatedDrive:
         }
 
     def _wheels(self, speed: Numbers, now: Controls) -> dict[str, Numbers]:
-        """Outer wheels go a longer way, driven ones slip; the front ones average the speed."""
+        """Outer wheels travel further, driven wheels slip; the front ones average the speed."""
         yaw = now.g_lat * G / np.maximum(speed, 1.0)
         outer = yaw * AXLE_M / 2
         slip = 1.0 + 0.015 * np.clip(now.g_long, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The synthetic car as an adapter of a CAN bus: reading it brings what its drive sends by now."""
+"""The synthetic car as a CAN adapter: reading it returns the frames that its drive has sent."""
 
 import time
 from collections import deque
@@ -11,26 +11,26 @@ from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.simulator.schedule import Schedule
 
 LARGEST_LAG_S: Final = 0.5
-"""Wall time that is caught up on; of a longer stop the drive knows nothing."""
+"""Wall time that is caught up; the drive ignores a longer stop."""
 REACHED_OVER_S: Final = 5.0
-"""Wall time over which the reached speed is told."""
+"""Wall time over which the reached speed is averaged."""
 MARK_S: Final = 0.25
 MOST: Final = 2000
 """Frames of one read."""
 SHORTEST_S: Final = 0.005
-"""Of a pause between reads: fewer, larger reads at no delay that anyone sees."""
+"""Shortest pause between reads: fewer, larger reads without visible delay."""
 
 
 class SpeedMeter:
-    """How many times as fast as the wall clock a drive really was in the last seconds."""
+    """Measures how fast a drive ran in the last seconds, relative to the wall clock."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, float]] = deque()
         self.factor: float | None = None
-        """None: not known yet."""
+        """None: unknown so far."""
 
     def update(self, now: float, moment: float) -> None:
-        """Tell how far the drive has come."""
+        """Note that the drive has reached *moment* at wall time *now*."""
         if self._marks and now - self._marks[-1][0] < MARK_S:
             return
         self._marks.append((now, moment))
@@ -42,24 +42,24 @@ class SpeedMeter:
 
 
 class SimulatorState(NamedTuple):
-    """The synthetic car in one look."""
+    """The state of the synthetic car."""
 
     running: bool
     lap_seconds: float
     speed_x: float
-    """As it was asked for."""
+    """As requested."""
     reached_x: float | None
-    """As it was over the last seconds; None while it is not known, or nothing drives."""
+    """Over the last seconds; None while unknown or not driving."""
     laps: int
-    """Complete ones."""
+    """Complete laps."""
 
 
 class Simulator:
-    """A `Source` that drives while it is read, and goes on where it was when it is opened again.
+    """A `Source` that drives while it is read, and continues where it was when it is reopened.
 
-    Frames are stamped with the drive's clock, which begins at the schedule's anchor: at a hundred
-    times the speed they are the same as at the usual one. What is read goes out on the adapter
-    *outside*, too, which is opened with it; what that one refuses is not read either.
+    Frames carry the time of the drive's clock, which starts at the schedule's anchor, so they are
+    the same at any speed. Frames are also sent on the adapter *outside*, which is opened with the
+    simulator; its errors are raised.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Simulator:
         self._drive_s = 0.0
         self._running = self._is_behind = False
         self._begun = (0.0, 0.0)
-        """A moment on the wall clock, and that of the drive which was due then."""
+        """A time on the wall clock, and the time of the drive that was due then."""
         self._reached = SpeedMeter()
 
     def open(self, _settings: CanSettings, _clock: EpochClock) -> Self:
-        """Begin the drive, or go on with it; see `can.reader.Open`. Raises `SourceLost`."""
+        """Start or continue the drive; see `can.reader.Open`. Raises `SourceLost`."""
         if self._open_outside is not None:
             self._outside = self._open_outside()
         self._begun = (self._clock(), self._drive_s)
@@ -95,7 +95,7 @@ class Simulator:
         return self
 
     def read(self, timeout_s: float) -> Received:
-        """The frames that are due; waits for them at most *timeout_s*. Raises `SourceLost`."""
+        """Return the due frames; wait for them at most *timeout_s*. Raises `SourceLost`."""
         if not self._is_behind:
             pause_s = (self._ahead() - self._due(self._clock())) / self._speed
             time.sleep(min(max(pause_s, SHORTEST_S), timeout_s))
@@ -112,17 +112,17 @@ class Simulator:
         return Received(frames)
 
     def send(self, frame: CanFrame) -> None:
-        """Nobody hears what is sent to a synthetic car."""
+        """Ignore the frame: nothing listens to this bus."""
 
     def close(self) -> None:
-        """Stop the car where it is."""
+        """Pause the drive."""
         self._running = False
         outside, self._outside = self._outside, None
         if outside is not None:
             outside.close()
 
     def state(self) -> SimulatorState:
-        """Cheap, from any thread."""
+        """Return the current state; cheap, from any thread."""
         return SimulatorState(
             running=self._running,
             lap_seconds=self._schedule.drive.lap_seconds,
@@ -132,12 +132,12 @@ class Simulator:
         )
 
     def _due(self, now: float) -> float:
-        """Seconds of the drive that should have been sent by *now*."""
+        """Return the seconds of the drive that are due by *now*."""
         wall, drive = self._begun
         return drive + (now - wall) * self._speed
 
     def _take(self, until_s: float) -> list[CanFrame]:
-        """The next frames that are due by then."""
+        """Take the next frames up to *until_s* of the drive."""
         anchor = self._schedule.anchor_s
         frames: list[CanFrame] = []
         while len(frames) < MOST:
@@ -155,7 +155,7 @@ class Simulator:
         return frames
 
     def _ahead(self) -> float:
-        """The moment of the drive that comes next."""
+        """Return the time of the next frame of the drive."""
         if self._waiting:
             return self._waiting[0].t - self._schedule.anchor_s
         return float(self._second)

@@ -13,7 +13,7 @@ from runtime.bridge.analysis.incidents import (
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Samples
-from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.schedule import make_schedule
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     between,
@@ -175,7 +175,7 @@ def test_a_spin_turns_far_and_slows(turn: float, behind: float, result: bool, hz
 
 def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
     session = rows(
-        flushed(drivekit.between(schedule_of(LARKFELL, 60.0, NARROW, VESPER), 0.0, 140.0))
+        flushed(drivekit.between(make_schedule(LARKFELL, 60.0, NARROW, VESPER), 0.0, 140.0))
     )
     drive = drive_on(session, LARKFELL)
 

@@ -12,7 +12,7 @@ from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.frames import CanFrame
 from runtime.bridge.session.recording import WIDE, Frames
-from runtime.bridge.simulator.schedule import Schedule, schedule_of
+from runtime.bridge.simulator.schedule import Schedule, make_schedule
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 
@@ -30,7 +30,7 @@ def vesper(
     track: Track | None = LARKFELL, lap_seconds: float = 60.0, seed: int = 0, anchor_s: float = 0.0
 ) -> Schedule:
     """The simulator's own car."""
-    return schedule_of(track, lap_seconds, MESSAGES, VESPER, seed=seed, anchor_s=anchor_s)
+    return make_schedule(track, lap_seconds, MESSAGES, VESPER, seed=seed, anchor_s=anchor_s)
 
 
 def between(schedule: Schedule, begin_s: float, end_s: float) -> list[CanFrame]:

@@ -8,13 +8,13 @@ import pytest
 from runtime.bridge.analysis.grading import find_zones
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.session.recording import WIDE, LiveFrame
-from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, course_of, natural_seconds
+from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, choose_course, find_natural_seconds
 from runtime.bridge.simulator.driver import HABITS, SLIPS, Driver, run_wide, slow_down
 from runtime.bridge.simulator.sensors import SimulatedDrive
 from tests.bridge.simulator.drivekit import LARKFELL
 
-CLEAN_S = natural_seconds(LARKFELL)
-COURSE = course_of(LARKFELL, CLEAN_S)
+CLEAN_S = find_natural_seconds(LARKFELL)
+COURSE = choose_course(LARKFELL, CLEAN_S)
 
 
 @pytest.fixture(scope="module", params=range(4))

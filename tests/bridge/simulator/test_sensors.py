@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.rules import Rules
-from runtime.bridge.simulator.course import MPH, course_of, programme_lap
-from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.course import MPH, choose_course, make_programme_lap
+from runtime.bridge.simulator.schedule import make_schedule
 from runtime.bridge.simulator.sensors import SimulatedDrive
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import CARS, LARKFELL, MESSAGES, TRACKS, between, vesper
@@ -34,7 +34,7 @@ def test_every_signal_is_finite_and_fits_its_message(track: Track | None, second
 def test_values_survive_the_bus_within_half_a_step(track: Track | None) -> None:
     schedule = vesper(track, 75.0)
     frames = between(schedule, 20.0, 24.0)
-    wanted = schedule.sent_at(np.array([frame.t for frame in frames]))
+    wanted = schedule.encode_at(np.array([frame.t for frame in frames]))
     for row, frame in enumerate(frames):
         message = MESSAGES[frame.key]
         decoded = message.decode(frame.data, decode_choices=False)
@@ -47,7 +47,7 @@ def test_values_survive_the_bus_within_half_a_step(track: Track | None) -> None:
 
 
 def test_the_programme_keeps_its_bounds() -> None:
-    drive = SimulatedDrive(course_of(None, 60.0), seed=3)
+    drive = SimulatedDrive(choose_course(None, 60.0), seed=3)
     t = np.arange(drive.lead_s, drive.duration(6), 0.02)
     values = drive.signals(t)
     lap_t = drive.motion(t).lap_t
@@ -68,7 +68,7 @@ def test_the_programme_keeps_its_bounds() -> None:
 
 @pytest.mark.parametrize(("seconds", "length", "bound"), [(60, 2000, True), (60, 5000, False)])
 def test_a_programme_is_as_long_as_the_circuit(seconds: float, length: float, bound: bool) -> None:
-    lap = programme_lap(seconds, length)
+    lap = make_programme_lap(seconds, length)
 
     assert lap.length_m == pytest.approx(length)
     assert lap.seconds == seconds
@@ -77,7 +77,7 @@ def test_a_programme_is_as_long_as_the_circuit(seconds: float, length: float, bo
 
 @EVERY
 def test_the_car_moves_as_fast_as_its_wheels_say(track: Track | None) -> None:
-    drive = SimulatedDrive(course_of(track, 60.0))
+    drive = SimulatedDrive(choose_course(track, 60.0))
     t = np.arange(0.0, drive.duration(2), 0.5)
     values = drive.signals(t)
     lat = np.radians(values["gps_lat"])
@@ -94,7 +94,7 @@ def test_the_car_moves_as_fast_as_its_wheels_say(track: Track | None) -> None:
 @pytest.mark.parametrize("car", CARS)
 def test_each_car_file_arrives_at_what_is_true(car: str) -> None:
     """Right-hand corners, an upright car, brakes without their rest: whatever the logger sends."""
-    schedule = schedule_of(LARKFELL, 60.0, MESSAGES, CARS[car])
+    schedule = make_schedule(LARKFELL, 60.0, MESSAGES, CARS[car])
     rules = Rules(CARS[car].plan)
     wanted = {
         "steering_deg": ("steer_angle_deg", 1.0),
@@ -110,13 +110,13 @@ def test_each_car_file_arrives_at_what_is_true(car: str) -> None:
     for t in (12.0, 31.0, 48.5):
         truth = schedule.drive.signals_at(t)
         values = rules.feed_frame(
-            {name: given[0] for name, given in schedule.sent_at(np.array([t])).items()}
+            {name: given[0] for name, given in schedule.encode_at(np.array([t])).items()}
         )
         for name, (raw, unit) in wanted.items():
             assert values[name] == pytest.approx(truth[raw] * unit, rel=1e-6, abs=1e-6), name
 
 
 def test_a_logger_that_nobody_knows_hangs_upside_down() -> None:
-    values = schedule_of(LARKFELL, 60.0, MESSAGES).sent_at(np.array([3.0]))
+    values = make_schedule(LARKFELL, 60.0, MESSAGES).encode_at(np.array([3.0]))
 
     assert values["vertical_accel_g"][0] == pytest.approx(-0.99, abs=0.05)

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP
-from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.schedule import make_schedule
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import (
     LARKFELL,
@@ -30,7 +30,7 @@ DRIVES = {
 def test_every_driven_lap_is_found_in_its_time(
     track: Track | None, seconds: float, laps: int
 ) -> None:
-    schedule = schedule_of(track, seconds, NARROW, VESPER)
+    schedule = make_schedule(track, seconds, NARROW, VESPER)
     frames = between(schedule, 0.0, schedule.drive.duration(laps) + 1.0)
 
     found = detect(
