@@ -48,7 +48,7 @@ def moments(hz: float) -> tuple[Numbers, Numbers]:
 def told() -> list[CanFrame]:
     """The drive with the stop, as the bus tells it 20 times a second."""
     t, come = moments(20.0)
-    values = vesper(lap_seconds=LAP_S).sent_at(come)
+    values = vesper(lap_seconds=LAP_S).encode_at(come)
     rate = pace(t)
     values[SPEED] = (np.array(values[SPEED]) * rate).tolist()
     values["inline_accel_g"] = np.where(rate == 1, values["inline_accel_g"], 0.0).tolist()
