@@ -48,11 +48,11 @@ from runtime.bridge.coach.facts.measures import (
     require_recorded,
 )
 from runtime.bridge.coach.facts.view import (
-    CLOSE_S,
     NO_CORNERS,
     Facts,
     View,
     asks_for_gains,
+    fits_claim,
     judge,
     lap_time,
     numbers_of,
@@ -1007,13 +1007,10 @@ def _check_loss(view: View, where: str) -> Facts:
         if compared.other
         else loss.seconds <= compared.lost[-1].seconds + WORTH_S
     )
-    claimed_s = next((amount.number for amount in view.slots.amounts if amount.unit == "s"), None)
-    if claimed_s is not None and order not in ORDERED:
-        so = abs(abs(loss.seconds) - claimed_s) <= CLOSE_S
-    elif order in RISES:  # more time
+    if order in RISES:  # more time
         so = loss.seconds > WORTH_S if compared.other else compared.lost[0] is loss
     elif order not in ORDERED:
-        so = loss.seconds > WORTH_S
+        so = loss.seconds > WORTH_S and fits_claim(view.slots, loss.seconds)
     worst = () if compared.lost[0] is loss else reviews.loss_rank(compared.about(corners=()))[:1]
     return (judge(reviews.corner_fact(compared, loss), view.slots, so=so), *worst)
 

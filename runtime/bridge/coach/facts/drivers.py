@@ -29,12 +29,12 @@ from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
-    CLOSE_S,
     LEVEL_S,
     Facts,
     Tell,
     View,
     asks_for_gains,
+    fits_claim,
     gap,
     judge,
     lap_time,
@@ -88,15 +88,13 @@ def _add_verdict(slots: Slots, facts: Facts) -> Facts:
     if slots.gains is None or not asks or side is None or facts[0].verdict:
         return facts
     expected = "behind" if slots.gains == slots.than_me else "ahead"
-    claim_s = next((amount.number for amount in slots.amounts if amount.unit == "s"), None)
     there = [fact for fact in facts[:2] if fact.place == facts[0].place]
-    gaps_s = [_gap_s(fact) for fact in there]
-    close = claim_s is None or any(abs(gap_s - claim_s) <= CLOSE_S for gap_s in gaps_s)
+    fits = any(fits_claim(slots, _gap_s(fact)) for fact in there)
     sides = {fact.values.get("side") == expected for fact in there}
     differ = slots.order != "mean" and len(sides) > 1
-    if claim_s is None and differ:  # on the best lap, but not usually
+    if not slots.amounts and differ:  # on the best lap, but not usually
         return (replace(facts[0], verdict="partly"), *facts[1:])
-    return (judge(facts[0], slots, so=side == expected and close), *facts[1:])
+    return (judge(facts[0], slots, so=side == expected and fits), *facts[1:])
 
 
 def _gap_s(fact: Fact) -> float:

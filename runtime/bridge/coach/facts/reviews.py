@@ -28,6 +28,7 @@ from runtime.bridge.coach.facts.view import (
     Facts,
     View,
     corners_of,
+    fits_claim,
     judge,
     no_rival,
     place_of,
@@ -237,7 +238,7 @@ def corner_explain(view: View) -> Facts:
     else:
         facts += parts
     if (slots.gains is False or most) and (slots.claims or slots.whether):
-        facts[0] = judge(facts[0], slots, so=so)
+        facts[0] = judge(facts[0], slots, so=so and fits_claim(slots, loss.seconds))
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else tuple(facts)
 
 

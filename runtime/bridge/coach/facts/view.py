@@ -124,7 +124,7 @@ LISTED: Final = 30
 """The most laps listed."""
 LEVEL_S: Final = 0.005
 """Times closer than this are shown as equal."""
-CLOSE_S: Final = 0.05
+_CLOSE_S: Final = 0.05
 """Tolerance of a claimed gap or loss."""
 
 
@@ -447,6 +447,12 @@ def in_sector(drive: Drive, corner: str, sector: int) -> bool:
     spans = drive.sectors[sector - 1 : sector] if sector > 0 else ()
     apexes = [bend.apex.distance_m for bend in drive.corners if bend.name == corner]
     return any(is_inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
+
+
+def fits_claim(slots: Slots, seconds: float) -> bool:
+    """Return whether a gap or loss is as large as the question claims; true if it names no size."""
+    claimed = next((amount.number for amount in slots.amounts if amount.unit == "s"), None)
+    return claimed is None or abs(abs(seconds) - claimed) <= _CLOSE_S
 
 
 def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:

@@ -60,6 +60,11 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
     "deg": "steering",
 }
 """The quantity of an amount if no other is named."""
+_PLACED: Final[Mapping[Quantity, Quantity]] = {
+    "throttle": "throttle_point",
+    "full_throttle": "full_point",
+}
+"""What is measured of a pedal in metres."""
 _PLACES: Final = ("corner", "sector", "straight")
 _LEADS: Final = ("gains", "loses", "than_me")
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
@@ -115,8 +120,6 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         and "corner" not in {mention.kind for mention in mentions}
     ):
         quantity = "time"  # how fast a lap was
-    if spot == "apex" and order in ("most", "least") and flags["claims"]:
-        order = _find_more(unranked, language) or order  # 5 km/h more at the slowest point
     held = asks["held_against"] and words == ["best"] and not laps
     held &= flags["where"] or which == "sector"
     if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
@@ -125,9 +128,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if over:
         amounts, asks["above"] = tuple(a for a in amounts if a.unit), False
     side = next((side for side in get_args(Side) if asks[side]), None)
-    if side and not amounts and (bare := _find_bare(plain, language)):
+    limits = side or (flags["claims"] and (quantity or spot))
+    if limits and not amounts and (bare := _find_bare(plain, language)):
         quantity, amounts = _complete_limit(bare, quantity, topic.amount, find_units(text))
     quantity = _find_limited(quantity, amounts, sided=side is not None)
+    if spot == "apex" and order in ("most", "least") and flags["claims"]:  # the slowest point
+        order = _find_more(unranked, language) or (None if amounts else order)
     if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
         spot = None  # into turn 1
     named = laps or words or quantity or placed
@@ -506,6 +512,8 @@ def _find_limited(
     """Return the quantity; that of the amounts if none is named, or if none of their units fits a
     one-sided limit: more than 60 bar of brake."""
     units = {amount.unit for amount in amounts}
+    if quantity and "m" in units:  # on the throttle 30 m after the apex
+        quantity = _PLACED.get(quantity, quantity)
     named = "time" if sided and "lap_time" in units and quantity is None else quantity
     limited = next((LIMITED[amount.unit] for amount in amounts if amount.unit in LIMITED), None)
     unlike = sided and named is not None and NEED_UNITS.get(named) not in {None, *units}
