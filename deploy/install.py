@@ -27,8 +27,8 @@ def main() -> None:
     pip = [python, "-m", "pip", "install", "--no-index", "--find-links", str(HERE / "wheels")]
     if subprocess.run([*pip, "--quiet", "paddock[all,prebuilt]"], check=False).returncode:
         sys.exit(f"install: the wheels are for the system and the Python of {HERE.name}")
-    asked = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True)
-    data = Path(asked.stdout.strip())
+    answer = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True)
+    data = Path(answer.stdout.strip())
     for name in ("site", "models"):
         if (HERE / name).is_dir():
             shutil.copytree(HERE / name, data / name, dirs_exist_ok=True)

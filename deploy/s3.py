@@ -88,7 +88,7 @@ def publish(site: Path, bucket: Bucket, options: Options) -> Plan:
     if options.dry_run:
         _describe(plan, options)
     elif plan.changed or unsure or (options.delete and plan.obsolete):
-        _put(bucket, PENDING, encode_manifest(changed | unsure), NEVER)
+        _upload_file(bucket, PENDING, encode_manifest(changed | unsure), NEVER)
         _upload(site, bucket, changed, options)
         if options.delete:
             bucket.delete(plan.obsolete)
@@ -98,7 +98,7 @@ def publish(site: Path, bucket: Bucket, options: Options) -> Plan:
         if plan.obsolete and not options.delete:  # what is left stays listed for a later --delete
             left = {path: file for path, file in (old | unsure).items() if path in plan.obsolete}
             listed = encode_manifest(left | new)
-        _put(bucket, MANIFEST, listed)
+        _upload_file(bucket, MANIFEST, listed)
         bucket.delete([PENDING])
     return plan
 
@@ -137,7 +137,7 @@ def _upload(site: Path, bucket: Bucket, files: Manifest, options: Options) -> No
     """Upload stage by stage; the first failure cancels what has not begun."""
 
     def send(path: str) -> None:
-        _put(bucket, path, read_listed(site, path, files[path]))
+        _upload_file(bucket, path, read_listed(site, path, files[path]))
         options.say(f"uploaded {path}")
 
     with ThreadPoolExecutor(WORKERS) as pool:
@@ -151,7 +151,7 @@ def _upload(site: Path, bucket: Bucket, files: Manifest, options: Options) -> No
                     future.cancel()
 
 
-def _put(bucket: Bucket, path: str, data: bytes, caching: str | None = None) -> None:
+def _upload_file(bucket: Bucket, path: str, data: bytes, caching: str | None = None) -> None:
     """Upload one path of the site with the headers that its name asks for."""
     caching = caching or cache_control(path)
     bucket.put(path, data, content_type=content_type(path), cache_control=caching)

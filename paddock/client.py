@@ -138,7 +138,7 @@ class Bridge:
         return frame
 
     def session(self, session_id: str) -> "Session":
-        """One session; nothing is asked yet."""
+        """Return one session; sends no request yet."""
         return Session(self, session_id)
 
     def compare(
@@ -147,19 +147,19 @@ class Bridge:
         """Two to six laps of any sessions of one circuit.
 
         A lap is `session:number` or `session:best`; among the *others* also `session:ideal`,
-        `record`, or a time as `1:35.2`. Without *channels* all that was recorded is given, at so
-        many *points* of the lap.
+        `record`, or a time such as `1:35.2`. Without *channels* the result has all that were
+        recorded, at *points* places of the lap.
         """
         import pandas as pd
 
         names = (first, *others)
-        found = self.get(
+        answer = self.get(
             "/compare",
             laps=",".join(names),
             channels=",".join(channels) or None,
             points=points,
         )
-        laps, corners = found["laps"], found["corners"]
+        laps, corners = answer["laps"], answer["corners"]
         facts = [
             {name: value for name, value in lap.items() if not isinstance(value, dict | list)}
             for lap in laps
@@ -170,7 +170,7 @@ class Bridge:
             for name, lap in zip(names, laps, strict=True)
             if channel in lap["channels"]
         }
-        places = pd.Index(found["axis_m"], name="lap_distance_m")
+        places = pd.Index(answer["axis_m"], name="lap_distance_m")
         rows = [
             {"corner": corner["name"], "lap": name, **part}
             for corner in corners
@@ -191,9 +191,9 @@ class Bridge:
         timeout_s: float = SLOW_S,
         **choices: object,
     ) -> Json:
-        """The coach's `answer` with its `facts`, in the language of the question."""
-        asked = {"question": question, "session_id": session, "driver_id": driver, **choices}
-        body = {name: value for name, value in asked.items() if value not in ("", None)}
+        """Return the coach's `answer` with its `facts`, in the language of the question."""
+        fields = {"question": question, "session_id": session, "driver_id": driver, **choices}
+        body = {name: value for name, value in fields.items() if value not in ("", None)}
         return self.post("/coach/ask", body, timeout_s=timeout_s)
 
     def upload(
@@ -266,14 +266,14 @@ class Bridge:
     def _request(
         self, method: str, path: str, query: Mapping[str, object] | None = None
     ) -> Request:
-        given = {
+        parameters = {
             name: str(value).lower() if isinstance(value, bool) else value
             for name, value in (query or {}).items()
             if value is not None
         }
         url = self.address + quote(path, SAFE, errors="replace")
-        if given:
-            url += f"?{urlencode(given, errors='replace')}"
+        if parameters:
+            url += f"?{urlencode(parameters, errors='replace')}"
         return Request(url, method=method)  # noqa: S310 - http, see __init__
 
     def _read(self, request: Request, timeout_s: float | None = None) -> bytes:
@@ -297,7 +297,7 @@ class Bridge:
             with _DIRECT.open(request, timeout=timeout_s or self._timeout_s) as answer:
                 yield answer
         except HTTPError as refusal:
-            raise _refused(refusal) from None
+            raise _read_error(refusal) from None
         except (OSError, HTTPException) as problem:
             slow = isinstance(getattr(problem, "reason", problem), TimeoutError)
             raise BridgeError(
@@ -335,34 +335,34 @@ class Session:
         return table.drop(columns=["session_id", "frame_idx"]).set_index("timestamp")
 
     def signals(self, *names: str, lap: int | None = None, **choices: object) -> "pd.DataFrame":
-        """Any signals on one axis, of the whole session or of one *lap*.
+        """Return any signals on one axis, of the whole session or of one *lap*.
 
-        *choices* are those of the route: `axis="distance"` with `step_m`, `rate_hz`, `interp`,
-        `t_from`, `t_to`. The index is the distance there, else the time.
+        *choices* are parameters of the route: `axis="distance"` with `step_m`, `rate_hz`, `interp`,
+        `t_from`, `t_to`. The index is the distance with that axis, else the time.
         """
         import pandas as pd
 
-        found = self.get("/signals", names=",".join(names), lap=lap, **choices)
-        axis = "distance_m" if found["axis"] == "distance" else "t"
-        frame = pd.DataFrame(found["rows"], columns=[axis, *found["names"]], dtype=float)
+        answer = self.get("/signals", names=",".join(names), lap=lap, **choices)
+        axis = "distance_m" if answer["axis"] == "distance" else "t"
+        frame = pd.DataFrame(answer["rows"], columns=[axis, *answer["names"]], dtype=float)
         return frame.set_index(axis)
 
     def corners(self, lap: int | None = None) -> "pd.DataFrame":
-        """The grade of each corner, and how much time was lost there and why; in lap order."""
+        """Return the grade of each corner, the time lost there and why; in lap order."""
         import pandas as pd
 
         frame = pd.DataFrame(self.get("/scorecard", lap=lap)["corners"])
         return frame.set_index("corner") if len(frame) else frame
 
     def compare(self, lap: int | str, *others: int | str, **choices: Any) -> Comparison:
-        """A lap of this session, its number or `best`, with *others* as `Bridge.compare` has them.
+        """Compare a lap of this session, a number or `best`, with *others* as in `Bridge.compare`.
 
-        Among these, numbers, `best` and `ideal` are of this session.
+        Numbers, `best` and `ideal` among these refer to this session.
         """
         return self.bridge.compare(f"{self.id}:{lap}", *map(str, others), **choices)
 
     def ask(self, question: str, **choices: Any) -> Json:
-        """The coach's `answer` about this session, with its `facts`."""
+        """Return the coach's `answer` about this session, with its `facts`."""
         return self.bridge.ask(question, session=self.id, **choices)
 
     def _path(self, path: str) -> str:
@@ -373,7 +373,7 @@ def _is_reachable(address: str) -> bool:
     """Whether a request can be sent there: a host, a port if any, and nothing odd."""
     try:
         parts = urlsplit(address)
-        parts.port  # noqa: B018 - raises ValueError for what is no port
+        parts.port  # noqa: B018 - raises ValueError for an invalid port
         named = bool((parts.hostname or "").encode("idna"))
     except ValueError:
         return False
@@ -386,12 +386,12 @@ def _wait(failures: int, error: BridgeError) -> None:
     time.sleep(min(pause, LONGEST_PAUSE_S))
 
 
-def _refused(refusal: HTTPError) -> BridgeError:
-    """The sentence and the code of an answer that is an error."""
+def _read_error(refusal: HTTPError) -> BridgeError:
+    """Convert an HTTP error into a `BridgeError`."""
     with refusal:
         try:
-            told = json.loads(refusal.read())
-            error = BridgeError(str(told["error"]), str(told["code"]), refusal.code)
+            body = json.loads(refusal.read())
+            error = BridgeError(str(body["error"]), str(body["code"]), refusal.code)
         except (OSError, HTTPException, ValueError, KeyError, TypeError):
             text = f"the address answers {refusal.code}, and not as a bridge does"
             error = BridgeError(text, "no_bridge", refusal.code)
@@ -402,16 +402,16 @@ def _refused(refusal: HTTPError) -> BridgeError:
 
 def _object(text: bytes) -> Json:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise BridgeError("the answer is not a JSON object, so this is not a bridge", "no_bridge")
-    return found
+    return value
 
 
 def _events(answer: HTTPResponse) -> Iterator[tuple[str, Event]]:
-    """Each event with its number, where it has one (server-sent events)."""
+    """Parse server-sent events; yield each with its id, or an empty string."""
     name = number = data = ""
     for line in answer:
         field, _, value = line.decode().rstrip("\r\n").partition(":")

@@ -17,7 +17,7 @@ PROGRAMS: Final[Mapping[str, str]] = {
 }
 EVERYTHING: Final = "runtime.demo"
 BROUGHT: Final = {"bridge": "duckdb", "llm": "onnxruntime"}
-"""A package that the extra of each server brings."""
+"""A package that only the extra of each server installs."""
 HELP: Final = """\
 usage: paddock [flags]          course and both servers side by side; Ctrl-C ends them
        paddock bridge [flags]   the telemetry bridge, as paddock-bridge
@@ -30,7 +30,7 @@ NOT_INSTALLED: Final = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what the command line names; the exit code of the process."""
+    """Run the program named on the command line; return the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words and words[0] in PROGRAMS:
         name, *words = words
@@ -62,7 +62,7 @@ def run_llm() -> int:
 
 
 def run_program(module: str, words: Sequence[str], extra: str) -> int:
-    """Call ``main`` of a module; one line says which *extra*, if any, brings a missing package."""
+    """Call ``main`` of a module; if a package is missing, print which *extra* installs it."""
     try:
         code: int = importlib.import_module(module).main(words)
     except ModuleNotFoundError as error:
@@ -74,7 +74,7 @@ def run_program(module: str, words: Sequence[str], extra: str) -> int:
             f"paddock: the package {package} is missing; pip install {wanted} brings it\n"
         )
         return NOT_INSTALLED
-    except KeyboardInterrupt:  # while it starts: what runs takes its own measures
+    except KeyboardInterrupt:  # during the start; running programs handle it themselves
         return INTERRUPTED
     return code
 

@@ -179,8 +179,8 @@ class Running:
         try:
             async with asyncio.timeout(START_S):
                 async for line in self.process.stdout:
-                    if found := self.part.ready.search(line.decode(errors="replace")):
-                        return int(found[1])
+                    if match := self.part.ready.search(line.decode(errors="replace")):
+                        return int(match[1])
         except TimeoutError:
             raise DidNotStart(
                 f"the {self.part.name} was not ready in {START_S:.0f} s{await self.last_words()}"

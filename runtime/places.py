@@ -1,7 +1,7 @@
-"""Where what comes along lies, and where the programs keep their own data.
+"""The folders of shipped files and of the programs' own data.
 
-In a checkout both are folders of the project. An installation has what comes along inside the
-package and keeps data where programs of this system keep those of a user.
+In a checkout both are folders of the project. An installation has the shipped files inside the
+package and keeps data in the user's data folder of the system.
 """
 
 import os
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final
 
 PACKAGES: Final = Path(__file__).resolve().parents[1]
-"""The folder that the packages are imported from; of a checkout, its top."""
+"""The folder that packages are imported from; in a checkout, its root."""
 _INSTALLED: Final = Path(__file__).with_name("share")
 CHECKOUT: Final = not _INSTALLED.is_dir()
 SHARE: Final = PACKAGES if CHECKOUT else _INSTALLED
-"""What comes along: ``content`` and ``data``. Never written to in an installation."""
+"""The shipped files: ``content`` and ``data``. Never written to in an installation."""
 MODELS: Final = SHARE / "data" / "models"
 
 
 def user_data_dir() -> Path:
-    """Where programs of this system keep their data for this user."""
+    """Return the folder for this user's data on this system."""
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "paddock"
@@ -30,12 +30,12 @@ def user_data_dir() -> Path:
 
 
 def choose_folder(in_checkout: str, installed: str) -> Path:
-    """A folder of the checkout, or of the user's data in an installation."""
+    """Return a folder of the checkout, or of the user's data in an installation."""
     return PACKAGES / in_checkout if CHECKOUT else user_data_dir() / installed
 
 
 def name_program(name: str) -> str:
-    """How a server is started from a terminal: ``python -m runtime.llm``, or ``paddock-llm``."""
+    """Return the command of a server: ``python -m runtime.llm`` or ``paddock-llm``."""
     return f"python -m runtime.{name}" if CHECKOUT else f"paddock-{name}"
 
 
@@ -44,9 +44,9 @@ SITE: Final = choose_folder("site", "site")
 
 
 def copy_bridge_data() -> None:
-    """Put the cars, circuits and signals that come along where users add their own.
+    """Copy the shipped cars, circuits and signals to the folder where users add their own.
 
-    A file that is there stays as it is.
+    Existing files stay unchanged.
     """
     if CHECKOUT:
         return

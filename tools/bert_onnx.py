@@ -55,10 +55,10 @@ def onnx_file(
 
 
 def node(op: str, inputs: Iterable[str], output: str, **attributes: Attribute) -> bytes:
-    """One operation."""
-    given = [_message(5, _message(1, name), _value(v)) for name, v in attributes.items()]
-    named = [_message(1, name) for name in inputs]
-    return b"".join([*named, _message(2, output), _message(4, op), *given])
+    """Encode an operation."""
+    settings = [_message(5, _message(1, name), _value(v)) for name, v in attributes.items()]
+    sources = [_message(1, name) for name in inputs]
+    return b"".join([*sources, _message(2, output), _message(4, op), *settings])
 
 
 def tensor(name: str, values: npt.NDArray[Any], element: Element = Element.FLOAT) -> bytes:

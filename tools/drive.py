@@ -85,7 +85,7 @@ def drive(
     box = round(BOX * around)
     cells = np.arange(box, (laps + 2) * around - box + 1)
     curvature = line_curvature(track.line, track.length_m, around)[cells % around]
-    grip = _used_grip(cells, around, skill, chance)
+    grip = _choose_grip(cells, around, skill, chance)
     way = cells.astype(np.float64) * (track.length_m / around)
     motion = run(car, way, curvature, grip, 0.0, 0.0)
     crossings = motion.t[np.arange(1, laps + 2) * around - box]
@@ -97,7 +97,7 @@ def drive(
     return Drive(frames, tuple(np.diff(crossings).tolist()), tuple(crossings.tolist()))
 
 
-def _used_grip(cells: Indices, around: int, skill: float, chance: np.random.Generator) -> Numbers:
+def _choose_grip(cells: Indices, around: int, skill: float, chance: np.random.Generator) -> Numbers:
     """The share of the grip that the driver dares to use at each cell of the session."""
     knots = np.arange(cells[0], cells[-1] + around / MOODS, around / MOODS)
     mood = skill * (1.0 - np.abs(chance.normal(0.0, UNEVEN * (1.0 - skill), len(knots))))

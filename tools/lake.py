@@ -34,9 +34,9 @@ def fill_lake(
             started_at=MARCH_MS + day * DAY_MS,
             n_frames=len(frames),
         )
-        found = detect(frames, gate=track.start, track_length_m=track.length_m)
+        detected = detect(frames, gate=track.start, track_length_m=track.length_m)
         where = Identity(track, "driver", track.name)
-        session = LakeSession(row, found, where, {}, {}, stamp=str(number))
+        session = LakeSession(row, detected, where, {}, {}, stamp=str(number))
         folders.append(folder_of(row))
         lake.write(folders[-1], pack(session))
     return folders

@@ -68,8 +68,8 @@ def pages(server: Server) -> Iterator[Page]:
     yield Page("driver", "/ui/driver")
     yield Page("car", "/ui/car")
     yield Page("reference", "/docs", whole=False)
-    told = json.loads(server.post("/spectator/token", {"session_id": session}))
-    yield Page("spectator", told["url"], ready=LIVE)
+    token = json.loads(server.post("/spectator/token", {"session_id": session}))
+    yield Page("spectator", token["url"], ready=LIVE)
 
 
 def shoot(window: Window, file: Path, *, whole: bool) -> None:

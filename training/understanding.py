@@ -64,8 +64,8 @@ COUNT: Final = re.compile(r"\bamountx(?= (lap|laps|runde|runden|tour|tours|vuelt
 def learn(language: Language) -> dict[str, Any]:
     """The arrays of a language: its kinds, the weights of the grams and of the traits (rows) for
     each of them in steps of its own, what is added to them, and how rare each gram is."""
-    examples = [each for each in read_examples() if each.language == language]
-    texts = [tidy(each.text, language) for each in examples]
+    examples = [example for example in read_examples() if example.language == language]
+    texts = [tidy(example.text, language) for example in examples]
     grams = Grams(texts)
     at, buckets, values = grams.cells()
     words = csr_matrix((values.astype(np.float64), (at, buckets)), (len(texts), BUCKETS))
@@ -74,8 +74,8 @@ def learn(language: Language) -> dict[str, Any]:
     cells = [(row, traits.index(trait)) for row, of in enumerate(shown) for trait in of]
     marks = csr_matrix((np.full(len(cells), TRAIT), np.transpose(cells)), (len(texts), len(traits)))
     rows = hstack([words, marks]).tocsr()
-    machine = LinearSVC(C=COST, random_state=0).fit(rows, [each.kind for each in examples])
-    dangers = [each.kind.startswith(DANGER) and each.kind != ORDINARY for each in examples]
+    machine = LinearSVC(C=COST, random_state=0).fit(rows, [example.kind for example in examples])
+    dangers = [example.kind.startswith(DANGER) and example.kind != ORDINARY for example in examples]
     danger = LinearSVC(C=DANGER_COST, random_state=0).fit(rows, dangers)
     weights = np.column_stack([machine.coef_.T, danger.coef_[0]])
     weights[BUCKETS:] *= TRAIT

@@ -1,4 +1,4 @@
-"""Serves the home page of a demo: links to its parts, and how they are."""
+"""Serves the home page of a demo: links to its parts and their state."""
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -18,11 +18,11 @@ from runtime.web.wire import Wire
 
 PAGES: Final = Path(__file__).parent / "pages"
 PATIENCE: Final = aiohttp.ClientTimeout(total=2.0)
-"""For an answer of the bridge; the page asks again."""
+"""For an answer of the bridge; the page tries again."""
 LOADING: Final = aiohttp.ClientTimeout(total=90.0)
 """For the model of the chat; the server itself gives up after a minute."""
 GRACE_S: Final = 1.0
-"""For requests that still run at the end."""
+"""For requests still running at the end."""
 
 
 class Parts(NamedTuple):
@@ -41,16 +41,16 @@ class Place(Wire):
 
 
 class Car(Wire):
-    """The car that drives now, as far as it is known."""
+    """The car that is driving now."""
 
     frames_per_s: float
     laps: int
-    """Complete ones of this session."""
+    """Complete laps of this session."""
     best_lap_s: float | None
 
 
 class HomeStatus(Wire):
-    """What the page shows; an address for each part."""
+    """The content of the page, with an address for each part."""
 
     course: str
     llm: str
@@ -58,18 +58,15 @@ class HomeStatus(Wire):
     ready: bool
     """Whether all parts have started."""
     chat: str
-    """Its model: ``loading``, ``ready`` or ``failed``."""
+    """State of its model: ``loading``, ``ready`` or ``failed``."""
     search: str
-    """Of the lessons by meaning: ``off``, ``loading``, ``ready`` or ``failed``."""
+    """State of the search in lessons: ``off``, ``loading``, ``ready`` or ``failed``."""
     car: Car | None
     """None while the bridge does not answer."""
 
 
 class Home:
-    """The home page of the *parts*.
-
-    Whoever starts them sets ``ready``, and whoever prepares the search of lessons ``search``.
-    """
+    """The home page of the *parts*; its owner sets ``ready`` and ``search``."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -89,7 +86,7 @@ class Home:
         return (await self._serving.enter_async_context(serves)).port
 
     async def try_chat(self) -> None:
-        """Have the model of the chat loaded, and see whether it answers."""
+        """Load the model of the chat and check that it answers."""
         try:
             async with (
                 aiohttp.ClientSession(timeout=LOADING) as client,
@@ -113,17 +110,17 @@ class Home:
 
         @routes.get("/go/{part}/{path:.*}", text="text/html")
         async def go(request: web.Request, *, path: Place) -> web.Response:
-            """To a page of a part; so that the links work without scripts, too."""
+            """Redirect to a page of a part, so that links work without scripts."""
             address = self.parts._asdict().get(path.part)
             if address is None:
                 raise NotFound("there is no such part")
-            # As it was sent: what is decoded could not be told from what parts an address.
+            # Undecoded: a decoded character could be mistaken for a separator.
             rest = request.raw_path.split("/", 3)[3].partition("#")[0]
             return web.Response(status=302, headers={"Location": f"{address}/{rest}"})
 
         @routes.get("/status")
         async def status(_request: web.Request) -> HomeStatus:
-            """How the parts are."""
+            """Return the state of the parts."""
             car = await self._car() if self.ready else None
             addresses = self.parts._asdict()
             return HomeStatus(
@@ -133,7 +130,7 @@ class Home:
         return routes
 
     async def _car(self) -> Car | None:
-        """The car, as the bridge tells of it."""
+        """Return the car as the bridge reports it."""
         try:
             async with aiohttp.ClientSession(timeout=PATIENCE) as client:
                 health = await _json(client, f"{self.parts.bridge}/health")

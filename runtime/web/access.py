@@ -63,25 +63,25 @@ def _check_origins(origins: list[str]) -> list[str]:
 
 
 HostNames = Annotated[list[str], AfterValidator(_check_hosts)]
-"""A setting: host names and address literals, without a port."""
+"""A setting with host names and address literals, without a port."""
 Origins = Annotated[list[str], AfterValidator(_check_origins)]
-"""A setting: origins as browsers send them, ``:*`` for any port, or ``*`` for any origin."""
+"""A setting with origins as browsers send them, ``:*`` for any port, or ``*`` for any origin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostPolicy:
-    """The callers that are let in, judged by the headers that a web page cannot forge.
+    """Which callers are admitted, judged by headers that a web page cannot forge.
 
-    A name is what DNS rebinding needs, so only known names pass; on a bind beyond loopback every
-    address literal does, since the machine cannot know the addresses it is forwarded from.
+    DNS rebinding needs a host name, so only known names pass. If the server listens beyond
+    loopback, every address literal passes, since forwarded addresses cannot be known.
     """
 
     names: frozenset[str]
     lan: bool = False
     origins: tuple[str, ...] = ()
-    """Origins of other sites that may call: exact, with ``:*`` for the port, or ``*`` for any."""
+    """Origins of other sites that may call: exact, with ``:*`` for the port, or ``*`` for all."""
     pages: frozenset[str] = frozenset()
-    """Paths of HTML pages, which links on other sites may open; ``/*``: all right below."""
+    """Paths of HTML pages, which links on other sites may open; ``/*``: one level below."""
 
     @classmethod
     def bound_to(
@@ -92,7 +92,7 @@ class HostPolicy:
         origins: Sequence[str] = (),
         pages: Iterable[str] = (),
     ) -> Self:
-        """The policy for a server that listens on *host*."""
+        """Return the policy of a server that listens on *host*."""
         lan = not is_loopback(host)
         names = {"localhost"}
         if lan:
@@ -111,12 +111,12 @@ class HostPolicy:
         if name in self.names:
             return True
         if address is None:
-            # A last label of digits is a short or decimal address to some programs, no name.
+            # Some programs read a last label of digits as a short or decimal address.
             return self.lan and name.endswith(".localhost")
         return not address.is_unspecified and (self.lan or address.is_loopback)
 
     def is_page(self, path: str) -> bool:
-        """Whether *path* is that of an HTML page."""
+        """Whether *path* belongs to an HTML page."""
         return path in self.pages or f"{path.rpartition('/')[0]}/*" in self.pages
 
     def lists(self, origin: str) -> bool:
@@ -133,17 +133,17 @@ class HostPolicy:
 
 
 def find_own_address() -> str | None:
-    """The address under which others in the network reach this machine; None without a network."""
+    """Return the address of this machine on the network; None without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # asks for the way there, and sends nothing
+            probe.connect(("192.0.2.1", 9))  # looks up the route; sends nothing
         except OSError:
             return None
         return str(probe.getsockname()[0])
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a bind address is reachable from this machine only."""
+    """Whether only this machine can reach a bind address."""
     address = address_of(host.lower())
     return host == "localhost" if address is None else address.is_loopback
 
@@ -157,9 +157,9 @@ def refusal(
     target: str = "",
     old_local: bool = False,
 ) -> Forbidden | None:
-    """Why a request is not let in, or None; *old_local* is HTTP/1.0 from this machine.
+    """Return why a request is refused, or None; *old_local* is HTTP/1.0 from this machine.
 
-    *target* is the request target as it was sent: a host that it names is judged as the header is.
+    *target* is the raw request target: a host in it is checked like the header.
     """
     hosts = headers.getall("Host", [])
     host = hosts[0] if len(hosts) == 1 else ""
@@ -170,7 +170,7 @@ def refusal(
         return BadHost(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )
-    # Repeated headers are no browser's; each of them has to pass.
+    # Browsers do not repeat these headers; each value has to pass.
     sites = [site.lower() for site in headers.getall("Sec-Fetch-Site", ())]
     origins = headers.getall("Origin", ())
     if not origins and not sites:
@@ -191,7 +191,7 @@ def refusal(
 def cors_headers(
     policy: HostPolicy, origin: str | None, exposed: Sequence[str] = ()
 ) -> CIMultiDict[str]:
-    """What lets a page of a listed origin read an answer; empty where no origin is listed."""
+    """Return the headers that let a page of a listed origin read a response."""
     answer: CIMultiDict[str] = CIMultiDict()
     if not policy.origins:
         return answer
@@ -204,7 +204,7 @@ def cors_headers(
 
 
 def preflight_headers(policy: HostPolicy, headers: MultiMapping[str]) -> CIMultiDict[str] | None:
-    """The answer to a preflight of a listed origin; None for any other request."""
+    """Return the headers for a preflight of a listed origin; None for any other request."""
     origin = headers.get("Origin")
     if origin is None or "Access-Control-Request-Method" not in headers:
         return None
@@ -224,7 +224,7 @@ def _plain(name: str) -> str:
 
 
 def address_of(name: str) -> Address | None:
-    """The address that *name* spells, one of IPv4 that IPv6 wraps as itself; None for a name."""
+    """Parse an address, IPv4 mapped into IPv6 as IPv4; None for a name."""
     try:
         address = ipaddress.ip_address(name.strip("[]"))
     except ValueError:
@@ -235,7 +235,7 @@ def address_of(name: str) -> Address | None:
 
 
 class Bearer:
-    """Checks ``Authorization: Bearer <key>``; with an empty key everything is open."""
+    """Checks ``Authorization: Bearer <key>``; an empty key admits everyone."""
 
     __slots__ = ("_digest",)
 
@@ -245,7 +245,7 @@ class Bearer:
 
     @property
     def open(self) -> bool:
-        """Whether no key is asked for."""
+        """Whether no key is required."""
         return self._digest is None
 
     def check(self, authorization: str | None) -> None:
@@ -264,14 +264,14 @@ class Bearer:
 
 
 def under(path: str, prefixes: tuple[str, ...]) -> bool:
-    """Whether *path* is one of *prefixes* or lies below one."""
+    """Whether *path* is one of *prefixes* or below one."""
     return any(path == prefix or path.startswith(prefix + "/") for prefix in prefixes)
 
 
 def check_key(key: SecretStr | None) -> SecretStr | None:
-    """The setting, if it is a key that a header can carry or none at all.
+    """Return the setting if it is empty or a key that a header can carry.
 
-    Raises ValueError, without the value: a key of blanks would leave the server open.
+    Raises ValueError, without the value: a blank key would leave the server open.
     """
     text = key.get_secret_value() if key else ""
     if text and not text.strip():
@@ -282,5 +282,5 @@ def check_key(key: SecretStr | None) -> SecretStr | None:
 
 
 def _digest(text: str) -> bytes:
-    # Headers may hold stray bytes, which aiohttp hands over as half surrogates.
+    # Headers may contain stray bytes, which aiohttp decodes as lone surrogates.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""Reads request bodies: each within its cap and its time, all together within one budget."""
+"""Reads request bodies, each within its size and time limits, all within one memory budget."""
 
 import asyncio
 from collections import Counter
@@ -18,19 +18,19 @@ from runtime.web.lifecycle import LIFECYCLE
 
 T = TypeVar("T")
 LINE_CAP: Final = 1 << 20
-"""Bytes of one line of a body that is read line by line."""
+"""Maximum bytes of a line in a body that is read line by line."""
 DEADLINE_S: Final = 30.0
-"""Seconds in which a body must have arrived completely."""
+"""Seconds within which a body must arrive completely."""
 BODY_DEADLINE_S: Final = web.AppKey("body_deadline_s", float)
-"""An application's own deadline; `DEADLINE_S` where it sets none."""
+"""An application's own deadline; the default is `DEADLINE_S`."""
 BUDGET_BYTES: Final = 64 << 20
 FREE_BYTES: Final = 64 * 1024
-"""Of every body so much is not counted: small requests pass however full the budget is, and the
-limit on connections bounds what they add up to."""
+"""This much of every body is not counted, so small requests pass even if the budget is used up;
+the limit on connections bounds their sum."""
 PATIENCE_S: Final = 2.0
-"""Seconds after which a body that does not move gives way to one that does."""
+"""Seconds after which a stalled body is dropped in favour of one that makes progress."""
 _STEP: Final = 64 * 1024
-"""Bytes that must arrive for a body to count as moving."""
+"""Bytes that must arrive to count as progress."""
 
 
 class NoRoom(ApiError):
@@ -47,22 +47,22 @@ class NoRoom(ApiError):
 
 
 class BodyBudget:
-    """The bytes of request bodies that are in memory, over all requests and by peer address.
+    """The bytes of request bodies in memory, in total and by peer address.
 
     They count from their arrival until the request is answered. One address may hold half of the
-    budget; a body that is within its route's cap always fits into an empty budget. Where the room
-    is taken, bodies that do not move give way.
+    budget; a body within its route's cap always fits into an empty budget. If the budget is used
+    up, stalled bodies are dropped.
     """
 
     def __init__(self, size: int = BUDGET_BYTES) -> None:
         self.size = size
         self.held = 0
         self.arriving: set[Portion] = set()
-        """Bodies that are on their way and may have to give way."""
+        """Bodies that are still arriving and may be dropped."""
         self._peers: Counter[str] = Counter()
 
     def add(self, portion: "Portion", more: int) -> None:
-        """Count bytes of a body, negative ones too. Raises `NoRoom`."""
+        """Count *more* bytes of a body, which may be negative. Raises `NoRoom`."""
         if more > 0:
             share = max(self.size // 2, portion.cap)
             if self._peers[portion.peer] + more > share:
@@ -80,7 +80,7 @@ class BodyBudget:
             del self._peers[portion.peer]
 
     def _make_room(self, wanting: "Portion", peer: str | None, needed: int) -> None:
-        """Let the bodies go that have not moved for longest, of *peer* where it is named."""
+        """Drop the bodies stalled for longest, only those of *peer* if given."""
         now = asyncio.get_running_loop().time()
         still = [
             portion
@@ -90,7 +90,7 @@ class BodyBudget:
             and peer in (None, portion.peer)
             and now - portion.moved_at > PATIENCE_S
         ]
-        for portion in sorted(still, key=lambda each: each.moved_at):
+        for portion in sorted(still, key=lambda idle: idle.moved_at):
             if needed <= 0:
                 return
             needed -= portion.counted
@@ -98,7 +98,7 @@ class BodyBudget:
 
 
 class Portion:
-    """What one body takes of the budget; while it is awaited, an `OpenStream`."""
+    """The share of the budget that a body uses; while it arrives, an `OpenStream`."""
 
     __slots__ = (
         "_budget",
@@ -117,19 +117,19 @@ class Portion:
         self.peer = peer
         self.cap = cap
         self.body = bytearray()
-        """What has come. It is kept here alone: an exception may keep the reader's frame alive."""
+        """The bytes so far, held only here: an exception may keep the reader's frame alive."""
         self.counted = 0
         self.ends_on_drain = False
-        """Whether the body has no end of its own."""
+        """Whether the body may be endless."""
         self.gave_way = False
         self.moved_at = asyncio.get_running_loop().time()
         self._budget = budget
         self.timer: asyncio.Timeout | None = None
-        """Ends the wait for the body, while somebody waits."""
+        """Ends the wait for the body."""
         self._marked = 0
 
     def hold(self, size: int, received: int) -> None:
-        """So many bytes are in memory, of so many that have come. Raises `NoRoom`."""
+        """Note *size* bytes in memory of *received* bytes in total. Raises `NoRoom`."""
         counted = max(0, size - FREE_BYTES)
         if counted != self.counted:
             self._budget.add(self, counted - self.counted)
@@ -138,7 +138,7 @@ class Portion:
             self._marked, self.moved_at = received, asyncio.get_running_loop().time()
 
     def give_way(self) -> None:
-        """Free the room now; whoever awaits the body is told at once."""
+        """Free the memory and end the wait for the body."""
         self.gave_way = True
         self.release()
         self.close()
@@ -149,7 +149,7 @@ class Portion:
             self.timer.reschedule(asyncio.get_running_loop().time())
 
     def release(self) -> None:
-        """Nothing of the body is in memory any more."""
+        """Free the memory of the body."""
         self.body = bytearray()
         self._budget.arriving.discard(self)
         self._budget.add(self, -self.counted)
@@ -161,14 +161,14 @@ _PORTION: Final = web.RequestKey("body_portion", Portion)
 
 
 def end_body(request: web.Request) -> None:
-    """The request is over: give back what its body took."""
+    """Release the body of a finished request."""
     portion = request.get(_PORTION)
     if portion is not None:
         portion.release()
 
 
 async def read_body(request: web.Request, cap: int) -> bytes | bytearray:
-    """The body, at most *cap* bytes of it, whatever its framing claims.
+    """Read the body, at most *cap* bytes, whatever its framing claims.
 
     Raises `UnsupportedEncoding`, `TooLarge`, `NoRoom`, `RequestTimeout` or, for broken framing,
     `BadRequest`. Its bytes count in the application's budget until `end_body`.
@@ -196,12 +196,12 @@ async def _whole(request: web.Request, cap: int) -> bytes | bytearray:
 
 
 async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes]]:
-    """The lines of the body without their ends, those that have arrived together as one list.
+    """Yield the lines of the body without line ends, in lists of lines that arrived together.
 
-    Each line must be complete within the deadline that a whole body has elsewhere. What follows
-    the last line end is a line too, unless the client has left before the end of the body. Only
-    the line that is not complete yet counts in the budget. Raises like `read_body`, and
-    `ShuttingDown` as soon as the server drains: such a body may have no end.
+    Each line must be complete within the deadline of a whole body. Text after the last line end is
+    a line too, unless the client left before the end of the body. Only the incomplete line counts
+    in the budget. Raises like `read_body`, and `ShuttingDown` when the server drains, because the
+    body may be endless.
     """
     if not await begin_body(request, cap):
         return
@@ -242,7 +242,7 @@ def _portion(request: web.Request, cap: int) -> Portion:
 
 
 async def begin_body(request: web.Request, cap: int) -> bool:
-    """Whether there is a body; checks the encoding and the length that its head declares.
+    """Check encoding and declared length; return whether there is a body.
 
     Raises `UnsupportedEncoding` and `TooLarge`.
     """
@@ -255,19 +255,19 @@ async def begin_body(request: web.Request, cap: int) -> bool:
         return False
     if headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # Those bytes are no part of the answer: without this, aiohttp takes it for half sent.
+        # Those bytes are not part of the response; otherwise aiohttp considers it started.
         request.writer.output_size = 0
     return True
 
 
 async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitable[T]) -> T:
-    """The result of *reading*, for which no longer is waited than the deadline.
+    """Await *reading* within the deadline and return its result.
 
     Raises `RequestTimeout`, `ShuttingDown` and, for broken framing, `BadRequest`.
     """
     limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     try:
-        if request.content.is_eof():  # as with almost every small body: nothing to wait for
+        if request.content.is_eof():  # usual for small bodies: there is nothing to wait for
             return await reading
         portion, life, budget = _portion(request, cap), request.app[LIFECYCLE], request.app[BUDGET]
         portion.moved_at = asyncio.get_running_loop().time()
@@ -281,7 +281,7 @@ async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitab
             budget.arriving.discard(portion)
             life.streams.discard(portion)
     except TimeoutError:
-        request.app[LIFECYCLE].admit()  # a server that ends says so
+        request.app[LIFECYCLE].admit()  # when the server shuts down, say so
         why = f"did not arrive within {limit_s:g} s"
         if _portion(request, cap).gave_way:
             why = "stood still while others needed its room"
@@ -291,5 +291,5 @@ async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitab
 
 
 def too_large(message: str) -> TooLarge:
-    """The error of a body that is over its cap; the connection ends with it."""
+    """Return the error for a body over its cap; it closes the connection."""
     return TooLarge(message, headers={"Connection": "close"})

@@ -14,9 +14,9 @@ ROUNDING: Final = 1e-9
 
 
 class Buckets:
-    """Token buckets by key, which fill with *rate* tokens a second up to *burst*.
+    """Token buckets by key, filled with *rate* tokens a second up to *burst*.
 
-    A key that is not remembered has a full one. A *rate* of 0 limits nothing.
+    An unknown key has a full bucket. A *rate* of 0 means no limit.
     """
 
     def __init__(self, rate: float, burst: float, size: int = BUCKETS) -> None:
@@ -27,12 +27,12 @@ class Buckets:
         return len(self._filled)
 
     def wait(self, key: str, now: float) -> float:
-        """Seconds until the bucket holds a token; 0 when it does. Takes nothing."""
+        """Return the seconds until the bucket has a token, 0 if it has one; takes nothing."""
         missing = 1.0 - self._fill(key, now)
         return missing / self._rate if self._rate > 0 and missing > ROUNDING else 0.0
 
     def take(self, key: str, now: float, tokens: float = 1.0) -> float:
-        """Take so many tokens, or all there are; how many are left."""
+        """Take *tokens*, or all that are there; return how many are left."""
         left = max(0.0, self._fill(key, now) - tokens)
         if self._rate > 0:
             self._filled[key] = (left, now)
@@ -47,10 +47,10 @@ class Buckets:
 
 
 class RateLimiter:
-    """Decides whether a request may pass; off while both rates are 0.
+    """Decides whether a request may pass; off if both rates are 0.
 
-    With *per_address*, in requests a second, the peer's network address has a bucket of its own
-    beside the client's, so that a changed name does not help.
+    With *per_address*, in requests a second, the network address has its own bucket in addition to
+    the client's, so changing the name does not help.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RateLimiter:
         self._clock = clock
 
     def take(self, client: str, address: str | None = None) -> int | None:
-        """Charge one request: None when it may pass, else whole seconds to wait, at least 1.
+        """Charge a request: return None if it may pass, else the seconds to wait, at least 1.
 
         A refused request costs nothing.
         """

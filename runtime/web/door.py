@@ -1,5 +1,5 @@
-"""The door of a server: which connections it keeps, one order of checks for every request, and one
-envelope for every error."""
+"""The entrance of a server: limits on connections, the checks of every request in one order, and
+one envelope for every error."""
 
 import asyncio
 import json
@@ -46,15 +46,17 @@ from runtime.web.sse import STREAM, ReaderGone
 MAX_HEAD_BYTES: Final = 16 * 1024
 NAME: Final = "paddock"
 CLIENT_LEFT: Final = 499
-"""The status that is logged for a request whose client left; never sent."""
+"""The status logged if the client left; never sent."""
 READ_BYTES: Final = 64 * 1024
-"""Twice as much of a body may wait for its handler; four times that comes in one read at most."""
+"""Up to twice as much of a body waits for its handler; a read returns at most four times that."""
 TURN_AWAY_S: Final = 1.0
-"""Seconds that a connection too many gets for its request head, and again to take the answer."""
+"""Seconds for an excess connection to send its request head, and again to read the answer."""
 
 Render = Callable[[ApiError], Mapping[str, object]]
 _LOG: Final = logging.getLogger("paddock.web")
-_LOG.addFilter(logs.Throttle(per_s=5, burst=50))  # whoever finds a fault may repeat it quickly
+_LOG.addFilter(
+    logs.Throttle(per_s=5, burst=50)
+)  # a client that triggers an error may repeat it quickly
 _GUARD_LOG: Final = logging.getLogger("paddock.guard")
 _GUARD_LOG.addFilter(logs.Throttle())
 _ACCESS: Final = logging.getLogger("paddock.access")
@@ -62,27 +64,27 @@ _ACCESS: Final = logging.getLogger("paddock.access")
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What a server decides about its door; the checks and their order are the same for all."""
+    """The options of a server's entrance; the checks and their order are the same for all."""
 
     render: Render
     """The body of an error answer."""
     hosts: HostPolicy
     auth: Bearer = field(default_factory=Bearer)
     gated_prefixes: tuple[str, ...] = ()
-    """Below these even unknown paths ask for the key, so that nobody maps routes without it."""
+    """Below these, even unknown paths require the key, so routes cannot be probed without it."""
     body_bytes: int = BUDGET_BYTES
     """Memory for the bodies of all requests together."""
     exposed_headers: tuple[str, ...] = ()
-    """Response headers that pages of listed origins may read."""
+    """Response headers readable by pages of listed origins."""
     admit: "Callable[[web.Request, Route | None], web.StreamResponse | None]" = lambda *_: None
-    """The server's own check, after the key: it raises, answers itself or lets the request in."""
+    """The server's own check, after the key: raises, answers, or returns None to admit."""
 
 
 DOOR: Final = web.AppKey("door", Door)
 
 
 def install(app: web.Application, door: Door) -> Lifecycle:
-    """Put *door* in front of *app*; call once, before the application starts."""
+    """Install *door* in *app*; call once, before the application starts."""
     app[DOOR] = door
     life = app[LIFECYCLE] = Lifecycle()
     app[BUDGET] = BodyBudget(door.body_bytes)
@@ -111,9 +113,9 @@ def install(app: web.Application, door: Door) -> Lifecycle:
             _log_request(request, route, status, time.monotonic() - began)
 
     async def sign(request: web.Request, response: web.StreamResponse) -> None:
-        """Headers that every answer carries, streams and errors included."""
+        """Add the headers of every response, streams and errors included."""
         headers = response.headers
-        headers["Server"] = NAME  # without the versions that aiohttp names
+        headers["Server"] = NAME  # without version numbers
         if door.hosts.origins:
             origin = request.headers.get("Origin")
             varies = headers.get("Vary")
@@ -131,7 +133,7 @@ def install(app: web.Application, door: Door) -> Lifecycle:
 def _answer(
     request: web.Request, door: Door, route: Route | None, problem: Exception
 ) -> web.StreamResponse:
-    """What the client of a request that failed gets."""
+    """Return the response to a failed request."""
     match problem:
         case ApiError():
             error = problem
@@ -148,17 +150,17 @@ def _answer(
             error = failure(words) if failure else Internal(words, request_id=number)
     begun: web.StreamResponse | None = request.get(STREAM)
     if begun is not None:
-        # The status line is out: a cut connection is the only way left to say that it failed.
+        # The status line is already sent; only cutting the connection can signal the failure.
         _LOG.error("a stream broke off: %s", error.message)
         if request.transport is not None:
             request.transport.abort()
         return begun
-    # An unread rest of the body would be taken for the next request.
+    # The unread rest of the body would be parsed as the next request.
     return error_response(door.render, error, close=not request.content.is_eof())
 
 
 def _check(request: web.Request, door: Door, route: Route | None) -> web.StreamResponse | None:
-    """Size of the head, host and origin, preflight, key, the server's own; in this order."""
+    """Check head size, host and origin, preflight, key, and the server's own; in this order."""
     raw = request.raw_headers
     if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > MAX_HEAD_BYTES:
         raise BadRequest(f"the request headers are over {MAX_HEAD_BYTES} bytes")
@@ -182,7 +184,7 @@ def _check(request: web.Request, door: Door, route: Route | None) -> web.StreamR
 
 
 def error_response(render: Render, error: ApiError, *, close: bool = False) -> web.Response:
-    """The answer for *error*; *close* ends the connection after it."""
+    """Return the response for *error*; *close* ends the connection after it."""
     response = json_bytes(_encode(render(error)), error.status, error.headers)
     response.headers["Server"] = NAME
     if close or error.headers.get("Connection") == "close":
@@ -191,7 +193,7 @@ def error_response(render: Render, error: ApiError, *, close: bool = False) -> w
 
 
 def _encode(body: Mapping[str, object]) -> bytes:
-    """*body* as JSON, whatever it holds: an error must reach its reader."""
+    """Encode *body* as JSON, whatever it holds: an error must reach its reader."""
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:  # a half surrogate, or an integer beyond 64 bits
@@ -199,7 +201,7 @@ def _encode(body: Mapping[str, object]) -> bytes:
 
 
 def translate(exc: web.HTTPException) -> ApiError:
-    """aiohttp's own refusals as ours."""
+    """Convert aiohttp's errors into ours."""
     match exc.status:
         case 404:
             return NotFound("there is no such route")
@@ -238,24 +240,24 @@ def _log_request(request: web.Request, route: Route | None, status: int, seconds
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one listener grants its connections."""
+    """The limits on the connections of a listener."""
 
     connections: int = 256
     per_peer: int = 64
     head_s: float = 15.0
     """Seconds from the first byte of a request (or the connection) to a complete head."""
     idle_s: float = 75.0
-    """Seconds that a connection may wait for its next request."""
+    """Seconds a connection may stay idle before its next request."""
     silent_s: float = 2.0
-    """Seconds after which a connection that has not sent a whole request gives way to a new one."""
+    """Seconds after which a connection without a complete request may be closed for a new one."""
     stall_s: float = 30.0
-    """Seconds in which a reader must take something of an answer."""
+    """Seconds within which a client must read some of an answer."""
     line_bytes: int = 8190
     headers: int = 128
 
 
 class Crowded(ApiError):
-    """The listener has as many connections as it takes."""
+    """The listener has reached its limit of connections."""
 
     status, code, retry_after_s = 503, "server_error", 1
     text = "too many connections; try again soon"
@@ -263,38 +265,38 @@ class Crowded(ApiError):
 
 @dataclass(slots=True)
 class Guard:
-    """Holds the connections of one listener and closes those that cost more than they ask."""
+    """Tracks the connections of a listener and closes those that waste resources."""
 
     limits: Limits
     render: Render
     refused: int = 0
-    """Connections turned away because there were too many."""
+    """Connections refused because there were too many."""
     displaced: int = 0
-    """Connections without a whole request that were closed to make room for new ones."""
+    """Connections without a complete request that were closed for new ones."""
     slow: int = 0
-    """Connections closed because a request head did not come, or an answer was not taken."""
+    """Connections closed because the request head did not arrive or the answer was not read."""
     malformed: int = 0
-    """Requests that were no HTTP."""
+    """Requests that were not valid HTTP."""
     _open: "set[GuardedConnection]" = field(default_factory=set)
     _leaving: "set[GuardedConnection]" = field(default_factory=set)
-    """Turned away, but not gone: their request is read, so that no reset overtakes the answer."""
+    """Refused but still open: their request is read, so no reset overtakes the answer."""
     _peers: Counter[str] = field(default_factory=Counter)
     _timer: asyncio.TimerHandle | None = None
 
     def factory(self, server: web.Server, loop: asyncio.AbstractEventLoop) -> Callable[[], Any]:
-        """Makes the protocol of a new connection."""
+        """Return a factory of protocols for new connections."""
         return lambda: GuardedConnection(self, server, loop)
 
     @property
     def connections(self) -> int:
-        """Connections that are open now."""
+        """The number of open connections."""
         return len(self._open)
 
     def admit(self, connection: "GuardedConnection", peer: str) -> bool:
-        """Count a new connection; where there are too many, another one may have to give way.
+        """Count a new connection; if there are too many, close another or refuse.
 
-        Of the address that has most, one whose request does not come goes first, then the one
-        longest at rest. Whoever waits for an answer, or reads one, stays.
+        It closes one of the address with the most connections: first one whose request does not
+        arrive, then the one idle for longest. A connection with an answer pending stays.
         """
         of_peer = self._peers[peer] >= self.limits.per_peer
         if of_peer or len(self._open) >= self.limits.connections:
@@ -317,11 +319,11 @@ class Guard:
 
     @property
     def overrun(self) -> bool:
-        """Whether even those that are turned away are too many to wait for their requests."""
+        """Whether there are too many refused connections to wait for their requests."""
         return len(self._leaving) > self.limits.connections
 
     def forget(self, connection: "GuardedConnection") -> None:
-        """A connection has ended."""
+        """Remove a closed connection."""
         self._leaving.discard(connection)
         if connection in self._open:
             self._open.discard(connection)
@@ -330,7 +332,7 @@ class Guard:
                 del self._peers[connection.peer]
 
     def _sweep(self) -> None:
-        # One timer for all connections: 256 looks a second cost less than a timer each.
+        # One timer for all connections: 256 checks a second cost less than a timer each.
         loop, limits = asyncio.get_running_loop(), self.limits
         for connection in [*self._open, *self._leaving]:
             if connection.overdue(loop.time()):
@@ -341,7 +343,7 @@ class Guard:
 
 
 class GuardedConnection(web.RequestHandler):
-    """aiohttp's connection with an end to its patience and our envelope for what is no HTTP."""
+    """aiohttp's connection with time limits and our envelope for malformed requests."""
 
     __slots__ = (
         "_body_since",
@@ -505,7 +507,7 @@ class GuardedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what never reached a handler; a malformed request is no fault of ours."""
+        """Answer a request that reached no handler; a malformed one is not a server error."""
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun already")
         if not self._welcome:

@@ -5,19 +5,19 @@ from typing import ClassVar
 
 
 class ApiError(Exception):
-    """An answer that is an error: the class fixes status and code, the instance says what happened.
+    """An error response: the class defines status and code, the instance the message.
 
-    The text of the exception is what the client reads: it names no path, no class and no input.
-    *headers* are sent with the answer; *param* names the field at fault where there is one; *about*
-    are further fields of the answer, where a server has them.
+    The client reads the message, so it must not contain paths, class names or input. *headers* are
+    sent with the response; *param* names the invalid field, if any; *about* are further fields of
+    the response.
     """
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "server_error"
     text: ClassVar[str] = ""
-    """The message where the instance has none of its own."""
+    """The default message."""
     retry_after_s: ClassVar[int] = 0
-    """When to come back; 0: that is not told."""
+    """The header ``Retry-After``; 0: none."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Writes the files that are generated from a server's code, or reports stale ones."""
+"""Writes the files generated from a server's code, or reports stale ones."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def settings_table(model: type[BaseModel]) -> str:
 
 
 def setting_rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
-    """One row a setting: key, type, default, range, description."""
+    """Yield a row for each setting: key, type, default, range, description."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -66,7 +66,7 @@ def _words(field: FieldInfo) -> str:
 
 
 def refresh(files: Callable[[], Mapping[Path, str]], argv: Sequence[str], command: str) -> int:
-    """Write *files*, or with ``--check`` say which are not fresh; the exit code."""
+    """Write *files*, or with ``--check`` report stale ones; return the exit code."""
     wanted = files()
     stale = [
         path
@@ -77,7 +77,7 @@ def refresh(files: Callable[[], Mapping[Path, str]], argv: Sequence[str], comman
     for path in stale:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
         if check:
-            sys.stdout.write(f"{shown} is not fresh: {command}\n")
+            sys.stdout.write(f"{shown} is stale: {command}\n")
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(wanted[path], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A data folder: the lock that lets only one server use it, and renames in it that last."""
+"""A data folder: its lock, which admits only one server, and durable renames."""
 
 import os
 from contextlib import suppress
@@ -14,9 +14,9 @@ class AlreadyRunning(Exception):
 
 
 def claim(folder: Path, setting: str) -> IO[str]:
-    """Lock *folder*, made if missing, until the returned file is closed or the process ends.
+    """Lock *folder*, created if missing, until the returned file is closed or the process ends.
 
-    Raises `AlreadyRunning`, or OSError where the folder cannot be written.
+    Raises `AlreadyRunning`, or OSError if the folder is not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / LOCK_NAME).open("a", encoding="ascii")
@@ -40,7 +40,7 @@ def write_address(lock: IO[str], address: str) -> None:
 
 
 def address_of(folder: Path) -> str | None:
-    """The address of the server that holds *folder*; None until it is known."""
+    """Return the address of the server that holds *folder*; None until it is known."""
     try:
         lines = (folder / LOCK_NAME).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -54,8 +54,8 @@ def _lock(descriptor: int) -> None:
     except ImportError:
         import msvcrt  # only there
 
-        # It locks from where the file stands, and who reads a locked byte is refused: the same
-        # byte for everyone, and far behind what is written.
+        # It locks from the current position, and a locked byte cannot be read: lock the same byte
+        # in every process, far behind the content.
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
@@ -63,7 +63,7 @@ def _lock(descriptor: int) -> None:
 
 
 def move_into_place(part: Path, target: Path) -> None:
-    """Give a finished file its name: on disk first, then by one rename. Raises OSError."""
+    """Sync a finished file to disk, then rename it. Raises OSError."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.replace(target)
@@ -71,7 +71,7 @@ def move_into_place(part: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; some systems cannot open a folder, and need not."""
+    """Make a rename durable; some systems cannot open a folder and do not need this."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

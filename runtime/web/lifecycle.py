@@ -1,4 +1,4 @@
-"""What an application knows about its own life: requests in flight, open streams, draining."""
+"""The state of a running application: requests in flight, open streams, draining."""
 
 import asyncio
 from typing import Final, Protocol
@@ -9,12 +9,12 @@ from runtime.web.errors import ShuttingDown
 
 
 class OpenStream(Protocol):
-    """A stream, in or out, that can be ended from outside."""
+    """A stream, incoming or outgoing, that the server can end."""
 
     ends_on_drain: bool
 
     def close(self) -> None:
-        """End the stream; what is done with it next raises."""
+        """End the stream; its next use raises."""
 
 
 class Lifecycle:
@@ -24,18 +24,18 @@ class Lifecycle:
         self.draining = False
         self.in_flight = 0
         self.accepted = 0
-        """Requests since the start; the number of a request is its id."""
+        """Requests since the start; the id of a request is its number."""
         self.streams: set[OpenStream] = set()
         self._idle = asyncio.Event()
 
     def begin(self) -> str:
-        """Count a request as in flight; its id."""
+        """Count a request as in flight and return its id."""
         self.in_flight += 1
         self.accepted += 1
         return str(self.accepted)
 
     def end(self) -> None:
-        """A request is over."""
+        """Count a request as finished."""
         self.in_flight -= 1
         if not self.in_flight:
             self._idle.set()
@@ -48,13 +48,13 @@ class Lifecycle:
             )
 
     def drain(self) -> None:
-        """Take no new requests; end the streams that have no end of their own."""
+        """Accept no new requests; close the streams that would not end by themselves."""
         self.draining = True
         for stream in [s for s in self.streams if s.ends_on_drain]:
             stream.close()
 
     async def wait_idle(self, timeout_s: float) -> bool:
-        """Whether no request was in flight within *timeout_s* seconds."""
+        """Wait up to *timeout_s* seconds; return whether no request is in flight."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self.in_flight:
@@ -65,7 +65,7 @@ class Lifecycle:
         return True
 
     def close_streams(self) -> None:
-        """End every stream that is still open, and take no new requests."""
+        """Accept no new requests and close every open stream."""
         self.draining = True
         for stream in list(self.streams):
             stream.close()

@@ -1,4 +1,4 @@
-"""Logging as JSON lines to standard error, without ever blocking the event loop."""
+"""Logging as JSON lines on standard error, without blocking the event loop."""
 
 import json
 import logging
@@ -15,12 +15,12 @@ from typing import Final, TextIO
 from runtime.web.buckets import Buckets
 
 request_id: Final[ContextVar[str | None]] = ContextVar("request_id", default=None)
-"""The id of the request that the current task serves."""
+"""The id of the request served by the current task."""
 
 QUEUE_SIZE: Final = 4096
 GATHER_S: Final = 0.02
 LINE_LIMIT: Final = 16 * 1024
-"""Characters of a message or trace that are kept."""
+"""Maximum length of a message or traceback, in characters."""
 
 _SECRET: Final = re.compile(
     r"(?i)((?:^|[?&;\s\"'])(?:token|key|api_key|apikey|access_token|auth|secret|password|code)=)"
@@ -32,15 +32,15 @@ _ENCODE: Final = json.JSONEncoder(default=str).encode
 
 
 def scrub(text: str) -> str:
-    """*text* with the values of secret query parameters replaced by ``***``."""
+    """Replace the values of secret query parameters in *text* by ``***``."""
     return _SECRET.sub(r"\1***", text) if "=" in text else text
 
 
 class JsonLines(logging.Formatter):
-    """One ASCII line of JSON a record: time, level, logger, request id, message, own fields."""
+    """Formats a record as one ASCII line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its line break."""
+        """Return the line without its line break."""
         second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         entry: dict[str, object] = {
             "time": f"{second}.{int(record.msecs):03d}Z",
@@ -52,14 +52,14 @@ class JsonLines(logging.Formatter):
         entry["message"] = scrub(_message(record))[:LINE_LIMIT]
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
-            entry = {**entry, **fields, **entry}  # neither replaced nor moved by a field
+            entry = {**entry, **fields, **entry}  # fields neither replace nor move these
         if record.exc_info:
             entry["trace"] = scrub(self.formatException(record.exc_info))[-LINE_LIMIT:]
         return _ENCODE(entry)
 
 
 class Throttle(logging.Filter):
-    """At most *burst* records at once and *per_s* a second; reports how many it held back."""
+    """Passes at most *burst* records at once and *per_s* a second; reports how many it dropped."""
 
     def __init__(
         self, per_s: float = 1.0, burst: int = 10, clock: Callable[[], float] = time.monotonic
@@ -82,7 +82,7 @@ class Throttle(logging.Filter):
 
 
 class _Handoff(logging.Handler):
-    """Formats in the caller, writes in a thread; a full queue drops lines and counts them."""
+    """Formats in the caller and writes in a thread; a full queue drops and counts lines."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _Handoff(logging.Handler):
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue the line of *record*; never waits and never raises."""
+        """Queue the line of *record*; never blocks or raises."""
         try:
             if self._lines.qsize() >= QUEUE_SIZE:
                 self.dropped += 1
@@ -119,8 +119,8 @@ class _Handoff(logging.Handler):
     def _write(self) -> None:
         ended = False
         while not ended and (line := self._lines.get()) is not None:
-            # Lines gather for a moment: waking this thread for each would cost the event loop
-            # more than all the rest of logging.
+            # Wait for more lines: waking this thread for each would cost the event loop more than
+            # all the rest of logging.
             self._ending.wait(GATHER_S)
             gathered = [line]
             while not self._lines.empty() and len(gathered) < QUEUE_SIZE:
@@ -132,7 +132,7 @@ class _Handoff(logging.Handler):
             if self.dropped:
                 gathered.append(json.dumps({"level": "warning", "dropped_lines": self.dropped}))
                 self.dropped = 0
-            # A standard error that is gone harms nobody; one that is stuck holds up this thread.
+            # A closed standard error does no harm; a blocked one only blocks this thread.
             with suppress(OSError, ValueError):
                 self._stream.write("\n".join(gathered) + "\n")
                 self._stream.flush()
@@ -140,7 +140,7 @@ class _Handoff(logging.Handler):
 
 @contextmanager
 def logging_to(stream: TextIO | None = None, level: str = "info") -> Iterator[None]:
-    """Send all records of at least *level* to *stream* (standard error) while the block runs."""
+    """Log records of at least *level* to *stream* (standard error) while the block runs."""
     handler, throttle = _Handoff(stream or sys.stderr), Throttle()
     handler.setFormatter(JsonLines())
     root, server = logging.getLogger(), logging.getLogger("aiohttp.server")
@@ -161,4 +161,4 @@ def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
     except (TypeError, ValueError, KeyError):
-        return str(record.msg)  # arguments that do not fit are no reason to lose the line
+        return str(record.msg)  # keep the line even if its arguments do not fit

@@ -1,4 +1,4 @@
-"""Metrics as text for Prometheus: values in, one text out."""
+"""Metrics in the text format of Prometheus."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value; labels keep their order. *suffix* extends the name, as ``_bucket`` does."""
+    """A value; labels keep their order. *suffix* extends the name, for example ``_bucket``."""
 
     value: float
     labels: tuple[tuple[str, str], ...] = ()
@@ -19,7 +19,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All samples of one name, with what they mean."""
+    """All samples of a name, with their description."""
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
@@ -28,23 +28,23 @@ class Family:
 
 
 def counter(name: str, help_text: str, value: float) -> Family:
-    """A family of one sample that only grows."""
+    """A family with one sample that only increases."""
     return Family(name, "counter", help_text, (Sample(value),))
 
 
 def gauge(name: str, help_text: str, value: float) -> Family:
-    """A family of one sample that goes up and down."""
+    """A family with one sample that goes up and down."""
     return Family(name, "gauge", help_text, (Sample(value),))
 
 
-def labelled(values: Iterable[tuple[Labels, float]]) -> tuple[Sample, ...]:
+def label_samples(values: Iterable[tuple[Labels, float]]) -> tuple[Sample, ...]:
     """Samples from label maps."""
     return tuple(Sample(value, tuple(labels.items())) for labels, value in values)
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A histogram's state: *counts* has one more entry than *bounds*, for all above the last."""
+    """A histogram; the last entry of *counts* is for values above the last of *bounds*."""
 
     bounds: tuple[float, ...]
     counts: tuple[int, ...]
@@ -52,11 +52,11 @@ class Counts:
 
     @classmethod
     def empty(cls, bounds: Sequence[float]) -> "Counts":
-        """No observation yet; *bounds* rise."""
+        """A histogram without observations; *bounds* increase."""
         return cls(tuple(bounds), (0,) * (len(bounds) + 1), 0.0)
 
     def observe(self, value: float) -> "Counts":
-        """This state with one observation more."""
+        """Return the histogram with another observation."""
         place = next((i for i, bound in enumerate(self.bounds) if value <= bound), len(self.bounds))
         counts = tuple(n + (i == place) for i, n in enumerate(self.counts))
         return Counts(self.bounds, counts, self.total + value)
@@ -72,7 +72,7 @@ class Counts:
 
 
 def render(families: Iterable[Family]) -> str:
-    """The exposition text of *families*, in their order."""
+    """Return the exposition text of *families*, in order."""
     lines: list[str] = []
     for family in families:
         lines.append(f"# HELP {family.name} {_escape(family.help, quotes=False)}")
@@ -85,7 +85,7 @@ def render(families: Iterable[Family]) -> str:
 
 
 def number(value: float) -> str:
-    """Integers plain, everything else with at most six decimals and no exponent."""
+    """Format integers plainly, other values with at most six decimals and no exponent."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):

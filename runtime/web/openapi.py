@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of a server, made from its routes."""
+"""The OpenAPI 3.1 description of a server, generated from its routes."""
 
 import ast
 import inspect
@@ -35,7 +35,7 @@ Key = tuple[type[BaseModel], Mode]
 _REF: Final = "#/components/schemas/{model}"
 _PHRASES: Final = {200: "OK", 201: "Created", 202: "Accepted", 204: "No content"}
 _NEEDING: Final = ("required", "anyOf", "oneOf")
-"""What the schema of a body has that needs one."""
+"""Schema keys that make a request body required."""
 _RETRY: Final = {"schema": {"type": "string"}, "description": "Seconds to wait"}
 _CHALLENGE: Final = {"schema": {"type": "string"}, "description": "Always `Bearer`"}
 
@@ -49,7 +49,7 @@ def describe(
     render: Render,
     description: str = "",
 ) -> Json:
-    """The whole document; the same routes always give the same bytes."""
+    """Return the whole document; the same routes always give the same bytes."""
     routes = [route for group in (*groups, REFERENCE) for route in group.routes]
     refs, schemas = _schemas(routes, error_model)
     paths: Json = {}
@@ -75,12 +75,12 @@ def describe(
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
-    document["components"]["schemas"] = _used_schemas(document, schemas)
+    document["components"]["schemas"] = _select_used_schemas(document, schemas)
     return document
 
 
 def dump(document: Json) -> str:
-    """The document as a file: sorted, indented, one line break at the end."""
+    """Format the document as a file: sorted, indented, one line break at the end."""
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -97,9 +97,9 @@ async def openapi_document(request: web.Request) -> web.StreamResponse:
 
 
 def publish(app: web.Application, description: Callable[[], Json]) -> None:
-    """Serve what *description* gives at ``/openapi.json``, without a key.
+    """Serve the result of *description* at ``/openapi.json``.
 
-    It is made when it is first asked for: that takes longer than the rest of a start.
+    It is generated at the first request, since that takes longer than the rest of a start.
     """
     document: Callable[[], bytes] = cache(lambda: dump(description()).encode())
     app[_DOCUMENT] = document
@@ -107,7 +107,7 @@ def publish(app: web.Application, description: Callable[[], Json]) -> None:
 
 
 def common_errors(route: Route) -> Iterator[type[ApiError]]:
-    """The errors that the plumbing itself may answer on *route*."""
+    """Yield the errors that the framework itself may answer on *route*."""
     yield BadRequest
     if route.gated:
         yield Unauthorized
@@ -121,7 +121,7 @@ def common_errors(route: Route) -> Iterator[type[ApiError]]:
 
 
 def _schemas(routes: list[Route], error_model: type[BaseModel]) -> tuple[dict[Key, Json], Json]:
-    """References by model and direction, and the components they point to."""
+    """Return references by model and direction, and the components they point to."""
     wanted: dict[Key, None] = {(error_model, "serialization"): None}
     for route in routes:
         for model in route.inputs.values():
@@ -136,32 +136,32 @@ def _schemas(routes: list[Route], error_model: type[BaseModel]) -> tuple[dict[Ke
 
 
 class _WithDocstrings(GenerateJsonSchema):
-    """Describes a property by the text below its field.
+    """Describes a property by the docstring below its field.
 
-    pydantic does so itself (`use_attribute_docstrings`), but reads the sources when a model is
-    first used, which costs a server 20 ms for each of its answers.
+    pydantic can do this itself (`use_attribute_docstrings`), but reads the sources when a model is
+    first used, which costs 20 ms for each response model.
     """
 
     def model_schema(self, schema: Any) -> Json:
-        """Of a model."""
+        """Return the schema of a model."""
         made = super().model_schema(schema)
         fields = schema["cls"].model_fields
         names = {name: field.serialization_alias or name for name, field in fields.items()}
-        return _described(made, schema["cls"], names)
+        return _add_descriptions(made, schema["cls"], names)
 
     def default_schema(self, schema: Any) -> Json:
-        """Of a field with a default; null is left out where the field cannot be null."""
+        """Return the schema of a field with a default, without null if the field cannot be null."""
         made = super().default_schema(schema)
         if made.get("default", "") is None and made.get("type", "null") != "null":
             del made["default"]
         return made
 
     def dataclass_schema(self, schema: Any) -> Json:
-        """Of a value of the domain."""
-        return _described(super().dataclass_schema(schema), schema["cls"], {})
+        """Return the schema of a dataclass."""
+        return _add_descriptions(super().dataclass_schema(schema), schema["cls"], {})
 
 
-def _described(schema: Json, of: type, names: dict[str, str]) -> Json:
+def _add_descriptions(schema: Json, of: type, names: dict[str, str]) -> Json:
     properties = schema.get("properties", {})
     for part in of.__mro__:
         for name, text in docstrings(part).items():
@@ -172,7 +172,7 @@ def _described(schema: Json, of: type, names: dict[str, str]) -> Json:
 
 @cache
 def docstrings(value: type) -> dict[str, str]:
-    """The text below each field of a class of a module, as one line."""
+    """Return the docstring below each field of a class, as one line."""
     of = _classes(value.__module__).get(value.__name__)
     return {
         field.target.id: " ".join(text.value.value.split())
@@ -232,14 +232,14 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
             },
         }
     if route.gated:
-        # Without a key in the settings everything is open, hence the second entry.
+        # Without a key in the settings everything is open; hence the second entry.
         operation["security"] = [{"bearer": []}, {}]
     return operation
 
 
 def _component(ref: Json, schemas: Json) -> Json:
-    found: Json = schemas[ref["$ref"].rpartition("/")[2]]
-    return found
+    component: Json = schemas[ref["$ref"].rpartition("/")[2]]
+    return component
 
 
 def _parameters(route: Route, refs: dict[Key, Json], schemas: Json) -> Iterator[Json]:
@@ -291,7 +291,7 @@ def _bare(status: int) -> Json:
 
 
 def _join(answers: Json, failures: Json) -> Json:
-    """Both; a status of both is either of the two bodies."""
+    """Merge both; a status in both has either of the two bodies."""
     both = {**answers, **failures}
     for status in answers.keys() & failures.keys():
         own, error = (
@@ -337,7 +337,7 @@ def _first_line(error: type[ApiError]) -> str:
 
 
 def _example(error: type[ApiError], render: Render) -> Json | None:
-    """The body of an error that is made with a message of its own and nothing else."""
+    """Return an example body of an error that needs nothing but a message."""
     parameters = inspect.signature(error).parameters
     needed = {
         name
@@ -352,8 +352,8 @@ def _example(error: type[ApiError], render: Render) -> Json | None:
     return dict(render(error(_first_line(error).rstrip(".").lower())))
 
 
-def _used_schemas(document: Json, schemas: Json) -> Json:
-    """The components that something refers to, directly or through others."""
+def _select_used_schemas(document: Json, schemas: Json) -> Json:
+    """Select the components that are referenced, directly or through others."""
     prefix = _REF.partition("{")[0]
     used: dict[str, None] = {}
     waiting: list[object] = [document["paths"]]

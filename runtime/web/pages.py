@@ -1,4 +1,4 @@
-"""Static pages of a server: folders that are read once, and a policy that lets nothing else in."""
+"""Static pages of a server: folders read once, and a strict content security policy."""
 
 import hashlib
 import mimetypes
@@ -12,11 +12,11 @@ from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
 FILES: Final = "/ui"
-"""Below this path lie the files that pages load."""
+"""The files that pages load are below this path."""
 FILE: Final = f"{FILES}/{{version}}/{{name:.+}}"
-"""The path of one of them, as a pattern."""
+"""The pattern of their paths."""
 ASSETS: Final = Path(__file__).parent / "assets"
-"""Style sheets and scripts that the pages of all servers share."""
+"""Style sheets and scripts shared by the pages of all servers."""
 HEAD: Final = "head.html"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -34,7 +34,7 @@ _TYPES: Final = {
     ".css": "text/css",
     ".webmanifest": "application/manifest+json",
 }
-"""Not left to the system's own table, where Windows may have ``text/plain`` for scripts."""
+"""These override the system's table, which on Windows may have ``text/plain`` for scripts."""
 _HTML: Final = "text/html"
 
 
@@ -46,11 +46,11 @@ class FilePath(Wire):
 
 
 class Pages:
-    """The files of *folders* in memory, as if they lay in one: pages (``.html``), and their files.
+    """The files of *folders* in memory, merged into one folder: pages (``.html``), and their files.
 
-    A page writes ``{head}`` for the lines that begin the head of every page (``head.html``), and
-    ``{files}`` for the address of the others. That holds a digest of all of them, so that browsers
-    keep them for good and modules find each other by relative names.
+    In a page, ``{head}`` stands for the common start of every head (``head.html``) and ``{files}``
+    for the address of the other files. The address has a digest of all files, so browsers may cache
+    them for ever, and modules import each other by relative names.
     """
 
     def __init__(self, *folders: Path) -> None:
@@ -76,12 +76,12 @@ class Pages:
         return f"{FILES}/{self.version}/{name}"
 
     def page(self, request: web.Request, name: str) -> web.Response:
-        """The page *name*, or 304 for a browser that has it."""
+        """Return the page *name*, or 304 if the browser has it."""
         body = self._pages[name]
         tag = _digest(body)
         response = web.Response(headers={**_SAFE, "Cache-Control": "no-cache"})
         response.etag = tag
-        if any(known.value in (tag, "*") for known in request.if_none_match or ()):
+        if any(etag.value in (tag, "*") for etag in request.if_none_match or ()):
             response.set_status(304)
         else:
             response.content_type, response.charset = _HTML, "utf-8"
@@ -89,7 +89,7 @@ class Pages:
         return response
 
     def routes(self) -> Routes:
-        """The route of the files that pages load; open, since they hold no data."""
+        """Return the route of the files that pages load; it needs no key, as they hold no data."""
         routes = Routes("pages")
 
         @routes.get(FILE, gated=False, quiet=True, text="*/*")
@@ -105,7 +105,7 @@ class Pages:
 
 
 def asks_for_html(request: web.Request) -> bool:
-    """Whether *request* comes from a browser that opens a page; a wildcard is no such wish."""
+    """Whether *request* comes from a browser that opens a page; a wildcard does not count."""
     return _HTML in request.headers.get("Accept", "").lower()
 
 

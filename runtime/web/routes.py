@@ -1,6 +1,6 @@
 """Typed handlers on paths: the signature of a handler is its contract with the client.
 
-A route reads what its handler asks for within the limits, and turns its result into an answer.
+A route reads and validates the inputs of its handler and turns its result into a response.
 """
 
 import asyncio
@@ -44,20 +44,20 @@ M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel | None)
 SMALL_BODY: Final = 64 * 1024
-"""Body cap in bytes of a route that names none."""
+"""Default body cap of a route, in bytes."""
 _LARGE_BODY: Final = 256 * 1024
-"""Bytes from which a body is parsed off the event loop."""
+"""Larger bodies are parsed off the event loop; in bytes."""
 NDJSON: Final = "application/x-ndjson"
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 64) - 1
-"""Up to which integers are written to JSON."""
+"""The range of integers that JSON output supports."""
 _LONG: Final = re.compile(rb"[0-9]{19}")
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[R]):
-    """A model with a status and headers of its own; ``Reply[None]`` has no body."""
+    """A model with its own status and headers; ``Reply[None]`` has no body."""
 
     model: R
     status: int = 200
@@ -72,51 +72,51 @@ Cap = int | Callable[[web.Application], int]
 
 
 class Options(TypedDict, total=False):
-    """What a decorator may say about a route beyond the handler's signature."""
+    """Options of a route beyond the signature of its handler."""
 
     errors: tuple[type[ApiError], ...]
-    """Errors of the domain that the handler raises; the common ones need no mention."""
+    """Domain errors that the handler raises; the common ones are implied."""
     status: int
-    """Status of the model that the signature names; 200 if absent."""
+    """Status of the model in the signature; 200 if absent."""
     answers: Mapping[int, type[BaseModel] | None]
-    """Further answers that are no errors, by status."""
+    """Further successful responses, by status."""
     stream: type[BaseModel]
     """Shape of the ``data:`` of each event; the route may answer ``text/event-stream``."""
     text: str | tuple[str, ...]
-    """Media types of an answer that is neither JSON nor events, such as ``text/plain``."""
+    """Media types of a response other than JSON and events, such as ``text/plain``."""
     failure: type[ApiError]
-    """Class of the answer to an unexpected failure; `Internal` if absent."""
+    """Error class for an unexpected failure; `Internal` if absent."""
     gated: bool
-    """Whether the key is asked for; true if absent."""
+    """Whether the route requires the key; true if absent."""
     body_cap: Cap
-    """Bytes a body may have; a function is asked at each request."""
+    """Maximum bytes of a body, or a function called for each request."""
     context: Callable[[web.Request], object]
-    """Makes what the validators of the body's model get as their context."""
+    """Returns the context for the validators of the body's model."""
     lenient_body: bool
     """An empty or malformed body counts as ``{}``."""
     lines: Handler
-    """Takes the request in place of the handler, and reads its body, where that is NDJSON."""
+    """Handles requests with an NDJSON body, and reads it, instead of the handler."""
     file: str
-    """The body is a file, sent as it is or as the part of that name of a form; see `uploads`."""
+    """The body is a file, plain or as the form part of this name; see `uploads`."""
     beside: tuple[str, ...]
-    """Names of parts of that form that are files too, any number of each."""
+    """Names of form parts that are files too, any number of each."""
     headers: Mapping[str, str]
-    """Names of response headers of this route with what they say."""
+    """Response headers of this route with their descriptions."""
     before: Hook
     """Runs after authentication and before the body is read; may raise an `ApiError`."""
     secret_path: bool
-    """Whether the path carries a secret: the log then shows its pattern."""
+    """Whether the path contains a secret; the log then shows only its pattern."""
     quiet: bool
-    """Whether requests that succeed are logged at debug only: for those that come all the time."""
+    """Whether successful requests are logged at debug level only, for frequent ones."""
     alone: bool
-    """Whether other methods on a fixed path are refused, though a pattern would fit it too."""
+    """Whether other methods on a fixed path are refused even if a pattern also matches it."""
     summary: str
     """One line for the reference; the docstring's first line if absent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One method on one path, with everything that the reference states about it."""
+    """A method on a path, with everything that the reference states about it."""
 
     method: str
     path: str
@@ -124,17 +124,17 @@ class Route:
     tag: str
     options: Options
     inputs: Mapping[str, type[BaseModel]]
-    """Models by where they are read from: ``path``, ``query``, ``body``."""
+    """Models by their source: ``path``, ``query``, ``body``."""
     answers: Mapping[int, type[BaseModel] | None]
-    """Models of the answers that are no errors, by status."""
+    """Models of the successful responses, by status."""
 
     @property
     def gated(self) -> bool:
-        """Whether the route asks for the key."""
+        """Whether the route requires the key."""
         return self.options.get("gated", True)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Read what the handler asks for, run it, turn its result into an answer."""
+        """Read the inputs, run the handler, and turn its result into a response."""
         try:
             return await self._handle(request)
         finally:
@@ -144,7 +144,7 @@ class Route:
         if before := self.options.get("before"):
             await before(request)
         values: dict[str, BaseModel] = {}
-        # The cheap checks come first: a wrong id needs no body.
+        # Cheap checks come first: a wrong id needs no body.
         if model := self.inputs.get("path"):
             values["path"] = parse_path(model, request.match_info)
         if model := self.inputs.get("query"):
@@ -181,7 +181,7 @@ class Route:
 
 
 class Routes:
-    """Routes that belong together; *tag* is their heading in the reference."""
+    """A group of routes; *tag* is its heading in the reference."""
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
@@ -216,7 +216,7 @@ class Routes:
 
 
 MOUNTED: Final = web.AppKey("mounted", dict[object, Route])
-"""The routes of an application by the function that aiohttp calls."""
+"""The routes of an application by the handler that aiohttp calls."""
 
 
 def mount(app: web.Application, *groups: Routes) -> None:
@@ -234,9 +234,9 @@ def mount(app: web.Application, *groups: Routes) -> None:
 
 
 async def wait_with_continue(request: web.Request) -> None:
-    """Instead of aiohttp's own answer to ``Expect``: the go-ahead is given when a body is read.
+    """Replace aiohttp's answer to ``Expect``: 100 Continue is sent when the body is read.
 
-    A client that asks first learns of a wrong key or a full queue without sending its body.
+    So a client learns of a wrong key or a full queue without sending its body.
     """
 
 
@@ -277,7 +277,7 @@ def _is_model(hint: object) -> TypeGuard[type[BaseModel]]:
 def json_response(
     model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """*model* as JSON, by alias; fields may leave themselves out (``Field(exclude_if=…)``)."""
+    """Return *model* as JSON, by alias; fields may be omitted (``Field(exclude_if=…)``)."""
     body = model.__pydantic_serializer__.to_json(model, by_alias=True)
     return json_bytes(body, status, headers)
 
@@ -285,7 +285,7 @@ def json_response(
 def json_bytes(
     body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """An answer that is JSON already."""
+    """Return a response with a body that is already JSON."""
     named = {"Content-Type": "application/json; charset=utf-8"}
     if headers:
         named.update(headers)
@@ -293,9 +293,9 @@ def json_bytes(
 
 
 def parse_body(model: type[M], raw: bytes | bytearray, context: object = None) -> M:
-    """The body as *model*, whose validators get *context*; an empty body counts as ``{}``.
+    """Parse the body as *model*, whose validators get *context*; an empty body counts as ``{}``.
 
-    Raises `BadJson` when *raw* is no JSON object, `BadField` when a field is wrong.
+    Raises `BadJson` if *raw* is not a JSON object, `BadField` if a field is wrong.
     """
     try:
         whole = orjson.loads(raw) if raw else {}
@@ -308,11 +308,11 @@ def parse_body(model: type[M], raw: bytes | bytearray, context: object = None) -
         if issubclass(model, Plain):
             return model.model_validate(whole, context=context)
         if _LONG.search(raw):
-            raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
+            raw = orjson.dumps(whole)  # integers beyond 64 bits become floats
         try:
             return model.model_validate_json(raw or b"{}", context=context)
         except ValidationError as exc:
-            # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not agree.
+            # JSON has one kind of number, so 2.0 is an integer; strict mode disagrees.
             if all(error["type"] != "int_type" for error in exc.errors(include_url=False)):
                 raise
         return model.model_validate_json(orjson.dumps(_to_integers(whole)), context=context)
@@ -322,7 +322,7 @@ def parse_body(model: type[M], raw: bytes | bytearray, context: object = None) -
 
 
 def _to_integers(tree: Any) -> Any:
-    """*tree* with integers in place of the floats that have no fraction."""
+    """Replace floats without a fraction in *tree* by integers."""
     if isinstance(tree, dict):
         return {name: _to_integers(value) for name, value in tree.items()}
     if isinstance(tree, list):
@@ -333,7 +333,7 @@ def _to_integers(tree: Any) -> Any:
 
 
 def parse_query(model: type[M], query: MultiMapping[str]) -> M:
-    """The query as *model*: a names parameter at most once, unknown ones are ignored.
+    """Parse the query as *model*; a repeated parameter is an error, unknown ones are ignored.
 
     Raises `BadQuery`, which names the parameter.
     """
@@ -358,7 +358,7 @@ def _parameters(model: type[BaseModel]) -> frozenset[str]:
 
 
 def parse_path(model: type[M], parts: Mapping[str, str]) -> M:
-    """The variable parts of the path as *model*; raises `NotFound` for an id that cannot exist."""
+    """Parse the variable parts of the path as *model*; raises `NotFound` for an impossible id."""
     try:
         return model.model_validate_strings(dict(parts))
     except ValidationError as exc:
@@ -369,7 +369,7 @@ def parse_path(model: type[M], parts: Mapping[str, str]) -> M:
 
 
 def explain(model: type[BaseModel], exc: ValidationError) -> tuple[str | None, str]:
-    """Name and wording of the first problem; only names that *model* itself has are repeated."""
+    """Return name and message of the first problem; only names of *model* itself are repeated."""
     first = exc.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in _place(model, first))
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")

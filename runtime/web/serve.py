@@ -1,4 +1,4 @@
-"""Runs a server: bind, announce the port, serve, and end within a known time."""
+"""Runs a server: binds, announces the port, serves, and stops within a fixed time."""
 
 import asyncio
 import ctypes
@@ -30,17 +30,17 @@ THREADS_S: Final = 0.5
 LAST_REQUESTS_S: Final = 0.05
 """Seconds that threads get to end once the loop is closed."""
 LEAVE_S: Final = 1.0
-"""Seconds that the caller of `run` gets to end the process where a thread would hold it up."""
+"""Seconds for the caller of `run` to end the process if a thread would block the exit."""
 
 TRIM_S: Final = 30.0
-"""Seconds after which memory that was freed is given back to the system."""
+"""Seconds between returns of freed memory to the system."""
 _HEAP: Final = ((-1, 1 << 30), (-3, 32 << 20))
-"""For glibc's `mallopt`: a heap keeps what is freed (M_TRIM_THRESHOLD) and holds all but the
-largest arrays (M_MMAP_THRESHOLD)."""
+"""Options of glibc's `mallopt`: the heap keeps freed memory (M_TRIM_THRESHOLD) and holds all but
+the largest arrays (M_MMAP_THRESHOLD)."""
 _C: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 ALONE: Final[int] = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
-"""The option of a listening socket; on Windows the usual one lets two programs share a port."""
+"""The option of listening sockets; on Windows SO_REUSEADDR lets two programs share a port."""
 
 Factory = Callable[[], Awaitable[web.Application]]
 Drain = Callable[[web.Application], Awaitable[None]]
@@ -64,28 +64,28 @@ class CannotBind(CannotStart):
 
 
 class BindCodes(NamedTuple):
-    """Exit codes of a server that gets no address."""
+    """Exit codes of a server that cannot bind its address."""
 
     taken: int = 1
     """Another program listens on the port."""
     impossible: int = 1
-    """There is no such address here, or it may not be used."""
+    """The address does not exist here or must not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a server ends: what is called when, and how long each part may take."""
+    """How a server shuts down: its hooks and time limits."""
 
     grace_s: float = GRACE_S
-    """Seconds that running requests get after the first signal."""
+    """Seconds for running requests after the first signal."""
     on_drain: Drain | None = None
-    """Called first, for instance to turn away what only waits."""
+    """Called first, for example to refuse waiting requests."""
     on_deadline: Drain | None = None
-    """Called if requests still run when the grace is over; they have *last_words_s* left."""
+    """Called if requests still run after the grace period; they have *last_words_s* left."""
     last_words_s: float = LAST_WORDS_S
-    """Seconds that handlers get to end once their streams are closed."""
+    """Seconds for handlers to end once their streams are closed."""
     cleanup_s: float = CLEANUP_S
-    """Seconds after the grace when the process ends, whatever still runs in it."""
+    """Seconds after the grace period until the process ends, whatever still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Running:
 
     @property
     def url(self) -> str:
-        """Where it answers, for clients on this machine."""
+        """The URL for clients on this machine."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{name}:{self.port}"
 
@@ -116,12 +116,12 @@ def run(
     port_setting: str = "server_port",
     bind_codes: BindCodes = BindCodes(),  # noqa: B008 - a constant
 ) -> int:
-    """Serve until a signal comes; the exit code of the process.
+    """Serve until a signal arrives; return the exit code of the process.
 
     Prints one JSON line to standard output once connections are accepted. The first SIGTERM or
-    SIGINT drains: no new connections, ``503`` to new requests, then *ending*, and streams that
-    are left are closed. The second one exits at once. Work that runs in a thread cannot be ended:
-    where some is left, the process ends `LEAVE_S` later with the same exit code.
+    SIGINT drains: no new connections, ``503`` to new requests, then *ending*, then open streams
+    are closed. The second one exits at once. Threads cannot be stopped: if any are left, the
+    process ends `LEAVE_S` later with the same exit code.
     """
     ending = ending or Ending()
     watchdog, before, code = _Watchdog(), set(threading.enumerate()), 0
@@ -133,15 +133,15 @@ def run(
         code = exc.exit_code
     finally:
         watchdog.stop()
-        gc.unfreeze()  # else what is never freed is reported, by native code, on standard error
-    if left := _left_over(before):
-        _LOG.warning("threads still run, and are cut: %s", ", ".join(left))
+        gc.unfreeze()  # otherwise native code reports leaks on standard error
+    if left := _list_leftover_threads(before):
+        _LOG.warning("ending threads that still run: %s", ", ".join(left))
         watchdog.start(LEAVE_S, code)
     return code
 
 
 class _Watchdog:
-    """Ends the process at a set time, for instance while the interpreter waits for a thread."""
+    """Ends the process at a set time, even while the interpreter waits for a thread."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
@@ -162,8 +162,8 @@ class _Watchdog:
         os._exit(code)
 
 
-def _left_over(before: set[threading.Thread]) -> list[str]:
-    """Names of the threads, new since *before*, that the interpreter would wait for."""
+def _list_leftover_threads(before: set[threading.Thread]) -> list[str]:
+    """Names of threads started since *before* that the interpreter would wait for."""
     until = time.monotonic() + THREADS_S
     new = [t for t in threading.enumerate() if t not in before and not t.daemon]
     for thread in new:
@@ -173,22 +173,22 @@ def _left_over(before: set[threading.Thread]) -> list[str]:
 
 @asynccontextmanager
 async def _own_threads() -> AsyncIterator[None]:
-    """Work handed to threads, which is left alone at the end: the loop would wait without limit."""
+    """Run threads for blocking work without waiting for them at the end."""
     loop = asyncio.get_running_loop()
     executor = ThreadPoolExecutor(thread_name_prefix="work")
     loop.set_default_executor(executor)
     try:
         yield
     finally:
-        loop.set_default_executor(ThreadPoolExecutor(1))  # idle, so that nothing is waited for
+        loop.set_default_executor(ThreadPoolExecutor(1))  # idle, so the loop does not wait
         executor.shutdown(wait=False, cancel_futures=True)
 
 
 def reuse_memory() -> None:
-    """Memory that was freed is used again until it goes back to the system half a minute later.
+    """Reuse freed memory; it returns to the system half a minute later.
 
-    For a server that computes with long arrays: glibc gets each of them from the system, which
-    takes as long as to compute what is in it.
+    For servers that compute with long arrays: by default glibc gets each of them from the system,
+    which takes as long as computing its content.
     """
     if _C is not None and hasattr(_C, "mallopt"):
         for option, value in _HEAP:
@@ -196,11 +196,11 @@ def reuse_memory() -> None:
 
 
 @asynccontextmanager
-async def _returned_memory() -> AsyncIterator[None]:
-    """Memory that was freed goes back to the system again and again.
+async def _return_memory() -> AsyncIterator[None]:
+    """Return freed memory to the system at intervals.
 
-    The C library of Linux has one heap a thread. It keeps what is free in each of them, and arrays
-    that grow from one request to the next never fit into what the last one left.
+    The C library of Linux keeps a heap for each thread and the free memory in it. Arrays that grow
+    from one request to the next never fit into the space left by the last.
     """
     trim = getattr(_C, "malloc_trim", None)
     if trim is None:
@@ -225,7 +225,7 @@ def bind(
     port_setting: str = "server_port",
     codes: BindCodes = BindCodes(),  # noqa: B008 - a constant
 ) -> socket.socket:
-    """A listening socket; raises `CannotBind`."""
+    """Return a listening socket; raises `CannotBind`."""
     where = f"cannot listen on {host} port {port}"
     if not 0 <= port <= 65535:  # getaddrinfo would take the number modulo 65536
         raise CannotBind(f"{where}: no such port; see {port_setting}", codes.impossible)
@@ -263,7 +263,7 @@ async def serving(
     limits: Limits | None = None,
     last_words_s: float = LAST_WORDS_S,
 ) -> AsyncIterator[Running]:
-    """Start *app* behind its guard on *listener*; on leaving, end what is still open."""
+    """Start *app* with its guard on *listener*; at the end, close everything still open."""
     guard = app[GUARD] = Guard(limits or Limits(), app[DOOR].render)
     runner = web.AppRunner(
         app, handler_cancellation=True, shutdown_timeout=last_words_s, access_log=None
@@ -285,8 +285,10 @@ async def serving(
 
 
 @asynccontextmanager
-async def started(app: web.Application, *, limits: Limits | None = None) -> AsyncIterator[Running]:
-    """*app* on a free loopback port, guard included, for tests and for programs that embed it."""
+async def start_on_loopback(
+    app: web.Application, *, limits: Limits | None = None
+) -> AsyncIterator[Running]:
+    """Start *app* with its guard on a free loopback port, for tests and embedding programs."""
     with bind("127.0.0.1", 0) as listener:
         async with serving(app, listener, limits=limits, last_words_s=0.2) as running:
             yield running
@@ -304,15 +306,15 @@ async def _run(
     _on_signals(stop)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_own_threads())
-        await stack.enter_async_context(_returned_memory())
+        await stack.enter_async_context(_return_memory())
         app = await factory()
         running = await stack.enter_async_context(
             serving(app, listener, limits=limits, last_words_s=ending.last_words_s)
         )
         if on_ready is not None:
             on_ready(running)
-        # What the imports have made stays. To look through it for garbage would hold up whoever is
-        # being answered at that moment, for a tenth of a second.
+        # Objects made by imports stay. Scanning them for garbage would delay a response by a tenth
+        # of a second.
         gc.freeze()
         _announce(running.port)
         await stop.wait()
@@ -323,7 +325,7 @@ async def _run(
 
 def _announce(port: int) -> None:
     line = json.dumps({"event": "ready", "port": port, "pid": os.getpid()}, separators=(",", ":"))
-    # A service manager may have closed standard output: then nobody waits for the line.
+    # A service manager may have closed standard output; then nobody reads the line.
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
@@ -336,7 +338,7 @@ async def _drain(app: web.Application, ending: Ending) -> None:
     life.drain()
     await _call(ending.on_drain, app, ending.grace_s)
     if await life.wait_idle(max(0.0, until - loop.time())):
-        # Who was answered this moment may have asked again already: they are told, not cut off.
+        # A client may already have sent its next request: answer it, do not cut it off.
         await asyncio.sleep(LAST_REQUESTS_S)
         if await life.wait_idle(max(0.0, until - loop.time())):
             return
@@ -356,18 +358,18 @@ async def _call(hook: Drain | None, app: web.Application, limit_s: float) -> Non
 
 
 def _on_signals(stop: asyncio.Event) -> None:
-    """The first signal asks the server to end, the second ends the process."""
+    """Stop the server at the first signal and end the process at the second."""
     loop = asyncio.get_running_loop()
 
-    def received(number: int) -> None:
+    def on_signal(number: int) -> None:
         if stop.is_set():
             os._exit(128 + number)
         stop.set()
 
     for name in (signal.SIGTERM, signal.SIGINT):
         try:
-            loop.add_signal_handler(name, received, name)
+            loop.add_signal_handler(name, on_signal, name)
         except NotImplementedError:  # Windows: a plain handler, which wakes the loop itself
-            signal.signal(name, lambda number, _: loop.call_soon_threadsafe(received, number))
+            signal.signal(name, lambda number, _: loop.call_soon_threadsafe(on_signal, number))
     with suppress(AttributeError, ValueError):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)

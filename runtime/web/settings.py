@@ -36,14 +36,14 @@ Tree = dict[str, Any]
 
 
 class BadSettings(Exception):
-    """The settings cannot be used; one line that names the key and where it was set."""
+    """The settings are invalid; the message is one line with the key and its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
-    """Pulls a number to the nearer bound instead of refusing it; *also* lists values let through.
+    """Moves a number to the nearer bound instead of refusing it; *also* lists further valid values.
 
-    As in ``timeout_ms: Annotated[int, Clamp(5000, 600000)] = 120000``.
+    For example ``timeout_ms: Annotated[int, Clamp(5000, 600000)] = 120000``.
     """
 
     low: float
@@ -51,7 +51,7 @@ class Clamp:
     also: tuple[float, ...] = ()
 
     def pull(self, value: float) -> float:
-        """*value*, or the bound it is beyond; raises ValueError for what is no finite number."""
+        """Return *value* or the nearer bound; raises ValueError for infinity and NaN."""
         if not -math.inf < value < math.inf:
             raise ValueError("must be a finite number")
         if value in self.also:
@@ -65,11 +65,11 @@ class Clamp:
 
 
 class Settings(BaseSettings):
-    """Base of a server's settings; a subclass adds fields and its ``env_prefix``.
+    """Base class of a server's settings; a subclass adds fields and its ``env_prefix``.
 
-    Rising order: default, TOML file, environment, flag. Fields that are models are tables of the
-    file and nest with a dot in flags and a double underscore in the environment. `SecretStr`
-    fields are no flags, since a command line can be read by others.
+    Precedence, lowest first: default, TOML file, environment, flag. Fields that are models are
+    tables in the file; they nest with a dot in flags and a double underscore in the environment.
+    `SecretStr` fields have no flag, since others can read a command line.
     """
 
     model_config = SettingsConfigDict(
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, argv: Sequence[str], environ: Mapping[str, str]) -> Self:
-        """The settings in force; on a mistake one line to standard error and exit code 2."""
+        """Load the settings; on an error, print one line to standard error and exit with code 2."""
         try:
             return read(cls, argv, environ)
         except BadSettings as exc:
@@ -102,12 +102,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed in: `read` has put the sources together, each with its name."""
+        """Use only the values passed in: `read` has already merged the sources."""
         return (init_settings,)
 
 
 class _Flags(BaseSettings):
-    """What the flags are made from."""
+    """The base class of the model that defines the flags."""
 
     model_config = SettingsConfigDict(
         cli_kebab_case=True,
@@ -122,12 +122,12 @@ S = TypeVar("S", bound=Settings)
 
 
 def program_name(cls: type[Settings]) -> str:
-    """What messages begin with: ``cli_prog_name``, or the name of the running script."""
+    """Return the prefix of messages: ``cli_prog_name``, or the name of the running script."""
     return cls.model_config.get("cli_prog_name") or Path(sys.argv[0]).name
 
 
 def read(cls: type[S], argv: Sequence[str], environ: Mapping[str, str]) -> S:
-    """The settings from flags, environment and the file that either names.
+    """Read the settings from flags, environment and the file that either names.
 
     Raises `BadSettings`; ``--help`` prints the flags and exits with code 0.
     """
@@ -140,10 +140,10 @@ def read(cls: type[S], argv: Sequence[str], environ: Mapping[str, str]) -> S:
     merged: Tree = {}
     notes: list[str] = []
     for path, leaf in leaves.items():
-        given = next((layer[path] for layer in layers if path in layer), None)
-        if given is not None:
-            value, note = _validate(leaf, given)
-            _put(merged, path, value)
+        entry = next((layer[path] for layer in layers if path in layer), None)
+        if entry is not None:
+            value, note = _validate(leaf, entry)
+            _set(merged, path, value)
             notes.extend([note] if note else [])
     try:
         settings = cls(**merged)
@@ -157,7 +157,7 @@ def read(cls: type[S], argv: Sequence[str], environ: Mapping[str, str]) -> S:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """One value that can be set; *path* leads to it through the tables."""
+    """A setting; *path* leads to it through the tables."""
 
     path: tuple[str, ...]
     field: FieldInfo
@@ -173,16 +173,16 @@ class _Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """A value as it was found; *origin* is what the user wrote it under."""
+class _Entry:
+    """A raw value; *origin* names where the user set it."""
 
     value: object
     origin: str
     typed: bool
-    """Whether it has a type of its own (TOML), which must then be the right one."""
+    """Whether it has its own type (TOML), which must be the right one."""
 
 
-_Layer = dict[tuple[str, ...], _Given]
+_Layer = dict[tuple[str, ...], _Entry]
 
 
 def _leaves(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[_Leaf]:
@@ -210,7 +210,7 @@ def _from_flags(
         text = str(exc).removeprefix("error parsing CLI: ")
         raise BadSettings(text.splitlines()[0]) from exc
     return {
-        path: _Given(value, _flag(path), typed=False)
+        path: _Entry(value, _flag(path), typed=False)
         for path in leaves
         if (value := _get(tree, path)) is not None
     }
@@ -219,11 +219,11 @@ def _from_flags(
 def _refuse_secret_flags(
     cls: type[Settings], leaves: Mapping[tuple[str, ...], _Leaf], argv: Sequence[str]
 ) -> None:
-    # Before anything else looks at the flags: its message would repeat the value.
-    given = {word.partition("=")[0] for word in argv}
+    # This runs first, because other messages about flags would repeat the value.
+    flags = {word.partition("=")[0] for word in argv}
     prefix = cls.model_config.get("env_prefix", "")
     for path, leaf in leaves.items():
-        if leaf.secret and (flag := _flag(path)) in given:
+        if leaf.secret and (flag := _flag(path)) in flags:
             raise BadSettings(
                 f"{flag}: a secret cannot be a flag; set {_variable(prefix, path)} or the file"
             )
@@ -238,7 +238,7 @@ def _variable(prefix: str, path: tuple[str, ...]) -> str:
 
 
 def _without_secrets(model: type[BaseModel], base: type[BaseModel]) -> type[BaseModel]:
-    """A copy of *model* without its secret fields, from which the flags are made."""
+    """Return a copy of *model* without its secret fields, which defines the flags."""
     kept: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         hint = field.annotation
@@ -258,7 +258,7 @@ def _from_environment(
             hint = _did_you_mean(name.upper(), list(names))
             raise BadSettings(f"{name} is not a setting of the environment{hint}")
     return {
-        names[name]: _Given(value, name, typed=False)
+        names[name]: _Entry(value, name, typed=False)
         for name, value in environ.items()
         if name in names
     }
@@ -277,7 +277,7 @@ def _from_file(cls: type[Settings], leaves: Mapping[tuple[str, ...], _Leaf], fil
         raise BadSettings(f"{file}: not valid TOML: {str(exc).splitlines()[0]}") from exc
     _refuse_unknown(cls, tree, file, ())
     return {
-        path: _Given(value, f"{file}: {'.'.join(path)}", typed=True)
+        path: _Entry(value, f"{file}: {'.'.join(path)}", typed=True)
         for path in leaves
         if (value := _get(tree, path)) is not None
     }
@@ -302,34 +302,34 @@ def _did_you_mean(word: str, names: Sequence[str], before: str = "") -> str:
     return f"; did you mean {before}{near[0]}?" if near else ""
 
 
-def _validate(leaf: _Leaf, given: _Given) -> tuple[object, str | None]:
-    """The value in its type, and a note if it had to be pulled into its range."""
+def _validate(leaf: _Leaf, entry: _Entry) -> tuple[object, str | None]:
+    """Return the typed value, and a note if it was out of range."""
     metadata = leaf.field.metadata
     clamp = next((m for m in metadata if isinstance(m, Clamp)), None)
     rest = [m for m in metadata if m is not clamp]
     hint: Any = Annotated[leaf.field.annotation, *rest] if rest else leaf.field.annotation
     adapter: TypeAdapter[Any] = TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False))
     try:
-        if given.typed:
-            raw = orjson.dumps(given.value, default=str)
+        if entry.typed:
+            raw = orjson.dumps(entry.value, default=str)
             value = adapter.validate_json(raw, strict=True)
         else:
-            value = adapter.validate_python(_split(leaf, given.value))
+            value = adapter.validate_python(_split(leaf, entry.value))
     except (ValidationError, orjson.JSONEncodeError) as exc:
         if isinstance(exc, ValidationError):
             reason = exc.errors(include_url=False, include_input=False)[0]["msg"]
         else:
             reason = str(exc)
-        raise BadSettings(f"{given.origin}: {_reason(reason)}") from exc
+        raise BadSettings(f"{entry.origin}: {_reason(reason)}") from exc
     if clamp is not None and isinstance(value, int | float):
         pulled = clamp.pull(value)
         if pulled != value:
-            return pulled, f"{given.origin}: {value} is out of range, {pulled} is used"
+            return pulled, f"{entry.origin}: {value} is out of range, {pulled} is used"
     return value, None
 
 
 def _split(leaf: _Leaf, value: object) -> object:
-    """A list given as text: JSON, or entries with commas between them."""
+    """Parse a list written as text: JSON, or entries separated by commas."""
     if not leaf.many or not isinstance(value, str):
         return value
     text = value.strip()
@@ -350,7 +350,7 @@ def _get(tree: Mapping[str, Any], path: tuple[str, ...]) -> object:
     return value
 
 
-def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
+def _set(tree: Tree, path: tuple[str, ...], value: object) -> None:
     for name in path[:-1]:
         tree = tree.setdefault(name, {})
     tree[path[-1]] = value

@@ -1,4 +1,4 @@
-"""Server-sent events: one stream to one reader, with heartbeats and a limit on patience."""
+"""Server-sent events: a stream to one reader, with heartbeats and a stall limit."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from runtime.web.lifecycle import LIFECYCLE
 
 HEARTBEAT: Final = b": ka\n\n"
 STREAM: Final = web.RequestKey("stream", web.StreamResponse)
-"""The answer of a request that has become a stream."""
+"""The response of a request that became a stream."""
 
 
 class ReaderGone(Exception):
-    """The reader left, or took nothing for too long and was cut off."""
+    """The reader left, or stalled for too long and was disconnected."""
 
 
 class StreamClosed(Exception):
@@ -25,7 +25,7 @@ class StreamClosed(Exception):
 
 
 def frame(data: bytes, name: str = "", number: int | None = None) -> bytes:
-    """*data*, one line of JSON, as an event with a name and an id where they are given."""
+    """Encode *data*, one line of JSON, as an event with an optional name and id."""
     head = b"" if number is None else b"id: %d\n" % number
     if name:
         head += b"event: %b\n" % name.encode()
@@ -33,12 +33,11 @@ def frame(data: bytes, name: str = "", number: int | None = None) -> bytes:
 
 
 class EventStream:
-    """A ``text/event-stream`` answer, committed when the block is entered, ended when it is left.
+    """A ``text/event-stream`` response that starts when the block is entered and ends with it.
 
-    Leaving the block because the reader is gone raises `ReaderGone`, whatever the block was
-    waiting for; a stream that the server closes ends the block quietly. The comment *heartbeat*
-    goes out every *heartbeat_s* seconds. A reader that takes nothing for *stall_s* seconds is cut
-    off.
+    If the reader leaves, the block raises `ReaderGone`, whatever it was waiting for; if the server
+    closes the stream, the block ends quietly. The comment *heartbeat* is sent every *heartbeat_s*
+    seconds. A reader that takes nothing for *stall_s* seconds is disconnected.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Receives a file as a request's body, as it is or in a form, and hands it on piece by piece."""
+"""Receives a file as the body of a request, plain or in a form, piece by piece."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -11,37 +11,37 @@ from runtime.web.errors import BadField, BadRequest
 
 MIB: Final = 1 << 20
 PIECE: Final = 256 * 1024
-"""Bytes that are handed on together, and must arrive within the deadline of a whole small body."""
+"""Bytes passed on together; they must arrive within the deadline of a small body."""
 PART: Final = "file"
-"""Name of the part of a form that is the file."""
+"""Name of the form part with the file."""
 FIELD_CAP: Final = 64 * 1024
-"""Bytes of any other part."""
+"""Maximum bytes of any other part."""
 MOST_FIELDS: Final = 32
 FORM_CAP: Final = MIB
-"""So much longer than its file a form may be."""
+"""Bytes by which a form may exceed its file."""
 Read = Callable[[], Awaitable[bytes]]
 Write = Callable[[bytes], Awaitable[object]]
 
 
 class Sent(NamedTuple):
-    """What came beside the file."""
+    """The rest of an upload."""
 
     filename: str | None = None
-    """As the form names it."""
+    """The file name in the form."""
     fields: Sequence[tuple[str, str]] = ()
-    """Other parts of the form, as texts by name."""
+    """Names and texts of the other parts."""
     beside: Sequence[tuple[str, bytes]] = ()
-    """Names and contents of the small files that came with it."""
+    """Names and contents of the additional small files."""
 
 
 async def receive_file(
     request: web.Request, cap: int, write: Write, beside: Mapping[str, int] = {}
 ) -> Sent:
-    """Hand the file of a request on to *write*, at most *cap* bytes of it.
+    """Pass the file of a request to *write*, at most *cap* bytes.
 
-    *beside* names parts of a form that may be files too, with the bytes of all of a name together.
-    Raises what `read_body` raises, `BadRequest` without a file, `BadField` for a form with a part
-    too many.
+    *beside* names form parts that may be files too, with the total bytes allowed for each name.
+    Raises like `read_body`, `BadRequest` without a file, and `BadField` for a form with too many
+    parts.
     """
     is_form = request.content_type.startswith("multipart/")
     more = FORM_CAP + sum(beside.values())
@@ -66,38 +66,38 @@ async def _receive_form(
     filename: str | None = None
     fields: list[tuple[str, str]] = []
     files: list[tuple[str, bytes]] = []
-    found = False
+    has_file = False
     left = dict(beside)
     while (part := await in_time(request, cap, "a part of the form", form.next())) is not None:
         if isinstance(part, MultipartReader) or part.name is None:
             raise BadField("each part of the form must have a name and a value")
         if part.name == PART:
-            if found:
+            if has_file:
                 raise BadField(f"{PART}: send one file at a time", param=PART)
-            found, filename = True, part.filename
+            has_file, filename = True, part.filename
             await _hand_on(request, cap, _reader(part), write, "the file")
         elif len(fields) + len(files) == MOST_FIELDS:
             raise BadField("the form has too many parts")
         elif part.filename and part.name in left:
-            held = await _held(request, part, left[part.name], f"what came as {part.name}")
-            left[part.name] -= len(held)
-            files.append((part.filename, held))
-        elif held := await _held(request, part, FIELD_CAP, "a field of the form"):
-            # an input that was left blank says nothing
-            fields.append((part.name, held.decode("utf-8", "replace")))
-    if not found:
+            content = await _read_part(request, part, left[part.name], f"the part {part.name}")
+            left[part.name] -= len(content)
+            files.append((part.filename, content))
+        elif content := await _read_part(request, part, FIELD_CAP, "a field of the form"):
+            # blank inputs are ignored
+            fields.append((part.name, content.decode("utf-8", "replace")))
+    if not has_file:
         raise BadField(f"{PART}: the form must have the file as this part", param=PART)
     return Sent(filename, fields, files)
 
 
-async def _held(request: web.Request, part: BodyPartReader, cap: int, whose: str) -> bytes:
-    held: list[bytes] = []
+async def _read_part(request: web.Request, part: BodyPartReader, cap: int, whose: str) -> bytes:
+    pieces: list[bytes] = []
 
     async def keep(piece: bytes) -> None:
-        held.append(piece)
+        pieces.append(piece)
 
     await _hand_on(request, cap, _reader(part), keep, whose)
-    return b"".join(held)
+    return b"".join(pieces)
 
 
 def _reader(part: BodyPartReader) -> Read:

@@ -1,4 +1,4 @@
-"""The base of every model that crosses the wire."""
+"""The base class of all request and response models."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Wire(BaseModel):
-    """What crosses the wire: unknown fields are ignored, NaN and infinity never pass.
+    """A request or response body: unknown fields are ignored, NaN and infinity are refused.
 
-    Values are taken strictly: ``"1"`` is not a number. ``Field(strict=False)`` loosens one field.
+    Types are strict: ``"1"`` is not a number. ``Field(strict=False)`` relaxes a field.
     """
 
     model_config = ConfigDict(
@@ -17,22 +17,19 @@ class Wire(BaseModel):
         allow_inf_nan=False,
         strict=True,
         protected_namespaces=(),
-        defer_build=True,  # until it is used: a server starts in half the time
+        defer_build=True,  # until first use, which halves the start-up time
     )
 
 
 def needs(*names: str, alone: bool = False) -> dict[str, Any]:
-    """What the JSON Schema of a model says where one of *names* must be given, and not as null.
-
-    *alone*: only one of them.
-    """
+    """Return a JSON Schema rule that requires one of *names*, not null; *alone*: exactly one."""
     there = {"not": {"type": "null"}}
     cases = [{"required": [name], "properties": {name: there}} for name in names]
     return {"oneOf" if alone else "anyOf": cases}
 
 
 def absent(description: str = "") -> Any:
-    """An optional field that is left out of the answer while it is None."""
+    """An optional field that is omitted from the response if it is None."""
     return Field(None, description=description or None, exclude_if=_is_none)
 
 
@@ -41,4 +38,4 @@ def _is_none(value: object) -> bool:
 
 
 class Plain(Wire):
-    """For large bodies: fields are `Any` and texts only; what was parsed is not copied."""
+    """A large body: its fields are `Any` or texts, so parsed values are not copied."""

@@ -23,7 +23,7 @@ def test_a_stale_file_fails_the_check_and_is_written_anew(
     monkeypatch.setattr(generate, "SETTINGS", tmp_path / "settings.md")
 
     assert generate.main(["--check"]) == 1
-    assert "settings.md is not fresh" in capsys.readouterr().out
+    assert "settings.md is stale" in capsys.readouterr().out
     assert generate.main([]) == 0
     assert generate.main(["--check"]) == 0
 

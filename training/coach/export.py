@@ -144,16 +144,16 @@ def card(checkpoint: Path, target: Path, digest: str) -> str:
 
 
 def main() -> None:
-    """Export one file, and on wish the facts beside it."""
+    """Export a file and, with --card, the facts about it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder that the training wrote")
     parser.add_argument("target", type=Path, help="GGUF file to write")
     parser.add_argument("--card", type=Path, help="also write the facts about the file here")
-    told = parser.parse_args()
-    digest = export(told.checkpoint, told.target)
-    if told.card:
-        told.card.write_text(card(told.checkpoint, told.target, digest), "utf-8")
-    sys.stdout.write(f"{told.target.stat().st_size} bytes, SHA-256 {digest}\n")
+    options = parser.parse_args()
+    digest = export(options.checkpoint, options.target)
+    if options.card:
+        options.card.write_text(card(options.checkpoint, options.target, digest), "utf-8")
+    sys.stdout.write(f"{options.target.stat().st_size} bytes, SHA-256 {digest}\n")
 
 
 if __name__ == "__main__":

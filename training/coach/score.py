@@ -74,10 +74,10 @@ def holds(text: str, wanted: str) -> bool:
 
 def faults(case: Case, reply: str) -> list[str]:
     """What is wrong with the reply; empty when it is as it should be."""
-    said = reply.casefold()
+    text = reply.casefold()
     problems = [f"lacks {wanted!r}" for wanted in case.all if not holds(reply, wanted)]
-    problems += [f"lacks one of {group}" for group in case.any if not any(w in said for w in group)]
-    problems += [f"says {word!r}" for word in case.never if word.casefold() in said]
+    problems += [f"lacks one of {group}" for group in case.any if not any(w in text for w in group)]
+    problems += [f"says {word!r}" for word in case.never if word.casefold() in text]
     if case.refuse != bool(REFUSAL.search(reply)) and (case.refuse or case.ability != "identity"):
         problems.append("does not refuse" if case.refuse else "refuses")
     if not case.own_numbers:

@@ -65,9 +65,9 @@ class Corpus:
 def build_corpus(settings: Settings, tokenizer: Tokenizer) -> Corpus:
     """Generate the conversations and encode them."""
     ids, taught, starts = array("H"), array("b"), array("l")
-    told = conversations(settings.seed)
+    talks = conversations(settings.seed)
     for _ in range(0, settings.conversations, CHUNK):
-        for encoded in vocabulary.encode(tokenizer, islice(told, CHUNK)):
+        for encoded in vocabulary.encode(tokenizer, islice(talks, CHUNK)):
             starts.append(len(ids))
             ids.extend(encoded.ids)
             taught.extend(encoded.taught)
@@ -185,9 +185,9 @@ def arguments() -> tuple[Settings, Shape]:
     defaults = asdict(Shape())
     for name, value in defaults.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
-    told = vars(parser.parse_args())
-    shape = Shape(**{name: told.pop(name) for name in defaults})
-    return Settings(**told), shape
+    options = vars(parser.parse_args())
+    shape = Shape(**{name: options.pop(name) for name in defaults})
+    return Settings(**options), shape
 
 
 def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:

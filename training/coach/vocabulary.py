@@ -31,7 +31,7 @@ def train(conversations: Iterable[Sequence[Message]], size: int) -> Tokenizer:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    texts = (message.role + "\n" + message.content for told in conversations for message in told)
+    texts = (message.role + "\n" + message.content for talk in conversations for message in talk)
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
@@ -59,13 +59,13 @@ def restore(tokens: Sequence[str], merges: Sequence[str]) -> Tokenizer:
 
 def vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     """Tokens and merges as a GGUF file lists them."""
-    told = json.loads(tokenizer.to_str())
-    ids: dict[str, int] = told["model"]["vocab"] | {
-        entry["content"]: entry["id"] for entry in told["added_tokens"]
+    stored = json.loads(tokenizer.to_str())
+    ids: dict[str, int] = stored["model"]["vocab"] | {
+        entry["content"]: entry["id"] for entry in stored["added_tokens"]
     }
     tokens = sorted(ids, key=ids.__getitem__)
     merges = (
-        merge if isinstance(merge, str) else " ".join(merge) for merge in told["model"]["merges"]
+        merge if isinstance(merge, str) else " ".join(merge) for merge in stored["model"]["merges"]
     )
     return Vocabulary(tuple(tokens), tuple(merges))
 

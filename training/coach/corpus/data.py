@@ -45,10 +45,10 @@ def table(name: str) -> dict[str, Any]:
 
 def section(name: str, *keys: str) -> Mapping[str, Any]:
     """A table inside a file."""
-    found = table(name)
+    branch = table(name)
     for key in keys:
-        found = found[key]
-    return found
+        branch = branch[key]
+    return branch
 
 
 def texts(name: str, *keys: str) -> Texts:

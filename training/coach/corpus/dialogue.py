@@ -97,9 +97,9 @@ def follow(before: Exchange, rng: random.Random) -> Exchange:
         reply, label = grammar.fill(pick(answers["wrong"], rng), {"c": place}), place
     else:
         aspect = {"next": "drill", "how": "tip", "more": "what"}.get(kind, kind)
-        said = answers.get(aspect, answers["tip"])
+        replies = answers.get(aspect, answers["tip"])
         lead = pick(data.texts("dialogue", "lead", kind), rng)
-        reply = lead + grammar.fill(pick(said, rng), {"c": place})
+        reply = lead + grammar.fill(pick(replies, rng), {"c": place})
         label = place
     kept = before.kind if kind == "corner" else "topic"
     return Exchange(kept, prompt, grammar.tidy(reply), before.topic, label)
@@ -117,12 +117,12 @@ def _next_record(rng: random.Random) -> Exchange:
 def exchanges(rng: random.Random) -> list[Exchange]:
     """One to three turns of a conversation."""
     turns = rng.choices(list(TURNS), list(TURNS.values()))[0]
-    said = [first(rng)]
-    while len(said) < turns:
-        before = said[-1]
+    talk = [first(rng)]
+    while len(talk) < turns:
+        before = talk[-1]
         refers = before.topic or (before.kind == "refusal" and rng.random() < 0.3)
-        said.append(follow(before, rng) if refers and rng.random() < FOLLOWS else first(rng))
-    return said
+        talk.append(follow(before, rng) if refers and rng.random() < FOLLOWS else first(rng))
+    return talk
 
 
 def system(rng: random.Random) -> str:
@@ -134,16 +134,16 @@ def system(rng: random.Random) -> str:
         return rng.choice(data.texts("dialogue", "system", "short"))
     parts = data.texts("dialogue", "system", "parts")
     count = rng.choice((1, 2, 3, 4, 5, 6, 8, 10, 13))
-    said = [pick([part], rng) for part in rng.sample(parts, count)]
+    chosen = [pick([part], rng) for part in rng.sample(parts, count)]
     glue = rng.choice((" ", " ", "\n", "\n- "))
-    return glue.join(grammar.SLOT.sub(lambda slot: _facts(rng)[slot[1]], part) for part in said)
+    return glue.join(grammar.SLOT.sub(lambda slot: _facts(rng)[slot[1]], part) for part in chosen)
 
 
 def _facts(rng: random.Random) -> dict[str, str]:
     return {
         "car": rng.choice(data.texts("dialogue", "system", "car")),
-        "name": values.made_up(rng),
-        "track": values.made_up(rng),
+        "name": values.make_up_word(rng),
+        "track": values.make_up_word(rng),
         "n": str(rng.randint(1, 60)),
         "lap": values.lap_text(values.lap_seconds(rng), "clock"),
         "c": values.corner(rng),

@@ -14,8 +14,8 @@ def _gap(rng: random.Random, least: float = 0.0, most: float = 5.0) -> str:
     return f"{max(rng.uniform(least, most), 10**-digits):.{digits}f}"
 
 
-def _reply(group: str, said: str, advice: str, slots: dict[str, str], rng: random.Random) -> str:
-    body = pick(data.texts("laps", group, said), rng)
+def _reply(group: str, phrase: str, advice: str, slots: dict[str, str], rng: random.Random) -> str:
+    body = pick(data.texts("laps", group, phrase), rng)
     body += " " + pick(data.texts("laps", group, advice), rng)
     return dress(grammar.fill(body, slots), rng, closing=False)
 
@@ -120,7 +120,7 @@ def sheet(rng: random.Random) -> Exchange:
     best = values.lap_text(values.lap_seconds(rng), rng.choice(("clock", "clock", "seconds")))
     both = rng.random() < 0.7
     facts = [
-        rng.choice(("track {}", "track: {}", "Track: {}")).format(values.made_up(rng)),
+        rng.choice(("track {}", "track: {}", "Track: {}")).format(values.make_up_word(rng)),
         rng.choice(("laps {}", "laps: {}", "{} laps", "lap count {}")).format(rng.randint(2, 40)),
         rng.choice(("best lap {}", "best lap: {}", "Best: {}", "best {}")).format(best),
         rng.choice(

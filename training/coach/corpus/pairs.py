@@ -35,7 +35,7 @@ def about_pair(rng: random.Random) -> Exchange:
     """Two or three numbers of one kind and a question that would take a comparison."""
     quantity = rng.choice(list(data.section("pairs", "quantity").values()))
     places = {"n": str(rng.randint(1, 20)), "m": str(rng.randint(1, 20))}
-    one, other = rng.choice(data.section("pairs", "names")["pair"])
+    first, second = rng.choice(data.section("pairs", "names")["pair"])
     x, y, z = _numbers(quantity, rng)
     unit = _unit(quantity, rng)
     slots = {
@@ -46,8 +46,8 @@ def about_pair(rng: random.Random) -> Exchange:
         "q": rng.choice(quantity["name"]),
         "cmp": rng.choice(quantity["cmp"]),
         "sup": rng.choice(quantity["sup"]),
-        "who": grammar.fill(one, places),
-        "other": grammar.fill(other, places),
+        "who": grammar.fill(first, places),
+        "other": grammar.fill(second, places),
     }
     prompt, _ = ask(rng.choice(data.texts("pairs", "pair", "ask")), slots, rng)
     return Exchange("pair", prompt, pick(data.texts("pairs", "pair", "reply"), rng))

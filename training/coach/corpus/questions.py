@@ -67,8 +67,8 @@ def about_topic(topic: Topic, rng: random.Random) -> Exchange:
     label = values.corner(rng)
     expanded = grammar.expand(template, rng)
     prompt, spelling = ask(expanded, {"c": label}, rng)
-    said = spelling["c"] if "c" in grammar.slots(expanded) else NOWHERE
-    return Exchange("topic", prompt, answer(topic, aspect, said, rng), topic.id, said)
+    place = spelling["c"] if "c" in grammar.slots(expanded) else NOWHERE
+    return Exchange("topic", prompt, answer(topic, aspect, place, rng), topic.id, place)
 
 
 def about_concept(rng: random.Random) -> Exchange:

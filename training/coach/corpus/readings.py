@@ -37,12 +37,12 @@ TOPIC: Final[Mapping[str, str]] = {
 @cache
 def findings() -> Mapping[str, tuple[Texts, Texts]]:
     """Finding id to what to say about the numbers and what to do."""
-    found: dict[str, tuple[Texts, Texts]] = {}
+    sayings: dict[str, tuple[Texts, Texts]] = {}
     rows = data.table("telemetry")["finding"]
     assert isinstance(rows, list)
     for row in rows:
-        found[row["id"]] = (tuple(row["say"]), tuple(row.get("advice", ())))
-    return found
+        sayings[row["id"]] = (tuple(row["say"]), tuple(row.get("advice", ())))
+    return sayings
 
 
 def _places(label: str) -> dict[str, str]:
@@ -63,9 +63,9 @@ def _places(label: str) -> dict[str, str]:
 def comment(record: Record, rng: random.Random) -> str:
     """What the coach says about the record; every number in it is one of the record."""
     say, advice = findings()[record.finding]
-    known = set(record.fields) | set(_places(""))
+    available = set(record.fields) | set(_places(""))
     full = record.fields.keys() >= FULL_PASS and record.finding in WITH_SPEEDS
-    usable = [text for text in say if grammar.slots(text) <= known]
+    usable = [text for text in say if grammar.slots(text) <= available]
     # The sentence that uses most of the numbers says the most about this very pass.
     most = max((len(grammar.slots(text) - _places("").keys()) for text in usable), default=0)
     usable = [

@@ -17,7 +17,7 @@ def _words(kind: str) -> tuple[str, ...]:
 
 def _word(kind: str, rng: random.Random) -> str:
     if kind != "act" and rng.random() < MADE_UP:
-        word = values.made_up(rng)
+        word = values.make_up_word(rng)
         return word.lower() if kind == "thing" else word
     return rng.choice(_words(kind)).replace("-", " ")
 

@@ -23,7 +23,7 @@ LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 WHEELS: Final = ("front left", "front right", "rear left", "rear right")
 
 
-def made_up(rng: random.Random) -> str:
+def make_up_word(rng: random.Random) -> str:
     """A word that no dictionary holds, capital first."""
     middle = rng.choice(("", "", "", "e", "a", "o", "in", "er"))
     return rng.choice(HEADS) + middle + rng.choice(TAILS)
@@ -37,7 +37,7 @@ def corner(rng: random.Random) -> str:
         return f"{head}{turn}" + (rng.choice("ab") if rng.random() < 0.04 else "")
     if kind < 0.82:
         return rng.choice(PLACES)
-    name = made_up(rng) + rng.choice(BENDS)
+    name = make_up_word(rng) + rng.choice(BENDS)
     return f"the {name}" if rng.random() < 0.1 else name
 
 
@@ -67,7 +67,7 @@ def gibberish(rng: random.Random) -> str:
             "".join(rng.choice(letters) for _ in range(rng.randint(2, 9))) for _ in range(words)
         )
     if kind < 0.8:
-        return " ".join(made_up(rng).lower() for _ in range(rng.randint(1, 6)))
+        return " ".join(make_up_word(rng).lower() for _ in range(rng.randint(1, 6)))
     return "".join(rng.choice("!?.,;:#*+-/&%$") for _ in range(rng.randint(1, 6)))
 
 

@@ -39,17 +39,17 @@ def _case(name: str, rng: random.Random) -> str:
     return name[:1].upper() + name[1:] if rng.random() < 0.3 else name
 
 
-def _measured(text: str, unit: str, gap: str) -> str:
+def _add_unit(text: str, unit: str, gap: str) -> str:
     return f"{text}{gap}{unit}" if unit else text
 
 
-def _listed(record: Record, rng: random.Random) -> str:
+def _write_list(record: Record, rng: random.Random) -> str:
     """Turn 7: entry 142 km/h, apex 88 km/h."""
     gap = rng.choice((" ", " ", " ", ""))
     join = rng.choice((" ", " ", " ", ": ", " = ", " at "))
     bare = rng.random() < 0.2
     parts = [
-        f"{_case(name, rng)}{join}{_measured(text, '' if bare else unit, gap)}"
+        f"{_case(name, rng)}{join}{_add_unit(text, '' if bare else unit, gap)}"
         for name, text, unit in _pairs(record, rng)
     ]
     body = rng.choice((", ", ", ", ", ", "; ", " / ", " | ", " ")).join(parts)
@@ -63,7 +63,7 @@ def _listed(record: Record, rng: random.Random) -> str:
     return f"{body}, {rng.choice(('corner ', 'at ', 'in ', 'where: '))}{record.label}"
 
 
-def _assigned(record: Record, rng: random.Random) -> str:
+def _write_assignments(record: Record, rng: random.Random) -> str:
     """corner=T7 entry_kmh=142."""
     parts = [f"{_snake(name)}={text}" for name, text, _ in _pairs(record, rng)]
     if record.label:
@@ -91,7 +91,7 @@ def _lines(record: Record, rng: random.Random) -> str:
     dash = rng.choice(("", "", "- ", "* "))
     join = rng.choice((": ", ": ", " = ", " "))
     parts = [
-        f"{dash}{_case(name, rng)}{join}{_measured(text, unit, ' ')}"
+        f"{dash}{_case(name, rng)}{join}{_add_unit(text, unit, ' ')}"
         for name, text, unit in _pairs(record, rng)
     ]
     if record.label:
@@ -134,8 +134,8 @@ def _columns(record: Record, rng: random.Random) -> str:
 
 
 FORMS: Final[dict[Callable[[Record, random.Random], str], int]] = {
-    _listed: 9,
-    _assigned: 4,
+    _write_list: 9,
+    _write_assignments: 4,
     _json: 3,
     _lines: 3,
     _prose: 5,
@@ -143,7 +143,7 @@ FORMS: Final[dict[Callable[[Record, random.Random], str], int]] = {
 }
 
 
-def _named_concept(text: str, concept: str, rng: random.Random) -> str:
+def _add_concept(text: str, concept: str, rng: random.Random) -> str:
     """The record with the concept that the coach fired for it."""
     name = rng.choice(data.texts("telemetry", "keys", "concept"))
     written = concept if rng.random() < 0.7 else concept.replace("_", " ")
@@ -157,7 +157,7 @@ def write(record: Record, rng: random.Random, concept: str = "") -> str:
     """The record as a question, with or without words around it."""
     text = rng.choices(list(FORMS), list(FORMS.values()))[0](record, rng)
     if concept:
-        text = _named_concept(text, concept, rng)
+        text = _add_concept(text, concept, rng)
     side = rng.random()
     if side < 0.2:
         before = grammar.expand(rng.choice(data.texts("telemetry", "ask", "before")), rng)
