@@ -1,4 +1,4 @@
-# Paddock: every command a developer, a reader or a CI machine needs. `make help` lists them.
+# Paddock: the commands for developers and CI. `make help` lists them.
 # Needs Python 3.11 or newer, make and git. Everything else goes into .venv, from uv.lock.
 
 .DEFAULT_GOAL := help
@@ -16,12 +16,12 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-# A tenth of the suite's work is to write files and remove them again: less where they lie in memory, if it has room.
+# A tenth of the suite's work is writing and removing files: keep them in memory if there is room.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
-# Four files of tests run at a time, slow ones first: half of the time they wait for a disk, a child or a clock. So do browsers, which run beside them, two at a time.
+# Four test files run at a time, slow ones first: half of the time they wait for a disk, a child or a clock. Two browser files run at the same time.
 SPREAD := TMPDIR="$(or $(TMPDIR),$(MEMORY))" $(PY) -m pytest -o tmp_path_retention_policy=failed --dist loadfile --no-loadscope-reorder -n
 NONE_IS_FINE := || [ $$? = 5 ]
-# Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
+# Without cached bytecode every program of the suite would start seconds later.
 export PYTHONDONTWRITEBYTECODE :=
 CODE := course paddock runtime build.py bench deploy tests tools training
 
@@ -31,8 +31,8 @@ help:  ## list these commands
 
 setup: $(READY)  ## install the pinned dependencies into .venv (instant when nothing changed)
 
-# The system's Python comes first, since distributions build theirs with profile-guided optimization: what
-# pyenv builds without being told to takes a third longer for everything. PYTHON=... names another.
+# The system's Python comes first, because distributions use profile-guided optimization: a default
+# pyenv build is a third slower. PYTHON=... names another.
 # uv is taken from the PATH only in the pinned version, else pip puts it into .venv/tools, where the
 # exact sync does not remove it. VIRTUAL_ENV and UV_PYTHON of the caller must not choose another place.
 # CMAKE_ARGS leaves out what Python never loads of llama.cpp, which halves the time to compile it; CMake
@@ -88,17 +88,17 @@ build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
-	@told=$$(mktemp); trap 'rm -f "$$told"' EXIT; \
-	{ $(SPREAD) 2 -m browser -o testpaths=tests/browser $(ARGS) $(NONE_IS_FINE); } >"$$told" 2>&1 & \
+	@output=$$(mktemp); trap 'rm -f "$$output"' EXIT; \
+	{ $(SPREAD) 2 -m browser -o testpaths=tests/browser $(ARGS) $(NONE_IS_FINE); } >"$$output" 2>&1 & \
 	browsers=$$!; failed=0; \
 	{ $(SPREAD) 4 -m 'not browser' $(ARGS) $(NONE_IS_FINE); } || failed=$$?; \
 	wait $$browsers || failed=$$?; \
-	cat "$$told"; exit $$failed
+	cat "$$output"; exit $$failed
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 	@$(SPREAD) 4 -m 'not slow and not browser' $(ARGS)
 
-test-full: $(READY)  ## run the suite with ten times the kills, random edits and made-up requests
+test-full: $(READY)  ## run the suite with ten times as many kills, random edits and random requests
 	@PADDOCK_TEST_EFFORT=10 $(MAKE) test
 
 test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv-clients (500 MB on disk)
@@ -107,10 +107,10 @@ test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv
 	@.venv-clients/bin/python -m pytest --confcutdir tests/clients --timeout 600 \
 	  -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/clients $(ARGS)
 
-test-install: $(READY)  ## install wheels and a bundle into empty environments, start what they bring (minutes; needs a package index)
+test-install: $(READY)  ## install wheels and a bundle into empty environments and start their programs (minutes; needs a package index)
 	@PADDOCK_TEST_INSTALL=1 $(PY) -m pytest tests/install $(ARGS)
 
-# InfluxDB 1 is not in every release of Debian and Ubuntu; what is not there is left out.
+# InfluxDB 1 is not in every release of Debian and Ubuntu; missing packages are skipped.
 test-deps:  ## install the system packages of the browser and outlet tests (Debian or Ubuntu, root or sudo)
 	@set -eu; lacking=; \
 	PATH="$$PATH:/usr/sbin"; \
@@ -136,7 +136,7 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) build.py check --strict
 	@$(PY) build.py fmt --check
 
-bundle: $(READY)  ## pack wheels, built course and models into dist/, to install without network
+bundle: $(READY)  ## pack wheels, built course and models into dist/, for installation without a network
 	@$(PY) -m tools.bundle $(ARGS)
 
 format: $(READY)  ## apply the formatter and the safe lint fixes
@@ -146,7 +146,7 @@ format: $(READY)  ## apply the formatter and the safe lint fixes
 screenshots: $(READY)  ## take a picture of each page of the bridge, in pictures/ (needs Chromium: make test-deps)
 	@$(PY) -m tools.screenshots $(ARGS)
 
-bench: $(READY)  ## measure every published figure beside its peer, one table (ARGS="course vbo" chooses)
+bench: $(READY)  ## measure every published figure and its peer, one table (ARGS="course vbo" chooses)
 	@$(PY) -m bench $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv and the data of the demo (.demo)

@@ -1,4 +1,4 @@
-"""The folder of an S3 bucket that a site lives in, with one kind of error for all that can fail."""
+"""The folder of a site in an S3 bucket, with one kind of error for all failures."""
 
 import base64
 import hashlib
@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 
 def parse_target(url: str) -> Target:
-    """Split `s3://bucket/prefix`; raise ValueError for anything that S3 does not allow."""
+    """Split `s3://bucket/prefix`; raise ValueError if S3 does not allow it."""
     scheme, _, rest = url.partition("://")
     bucket, _, prefix = rest.partition("/")
     if scheme != "s3" or not bucket:
@@ -84,7 +84,7 @@ class Bucket:
         self._target = target
 
     def get(self, path: str) -> bytes | None:
-        """The object's bytes, or None when there is no such object."""
+        """Return the bytes of an object, or None if it does not exist."""
         try:
             with _refusals(f"could not read {path}"):
                 answer = self._client.get_object(Bucket=self._target.bucket, Key=self._key(path))
@@ -127,7 +127,7 @@ _ABSENT: Final = frozenset({"NoSuchKey", "404"})
 
 
 def _code(error: ClientError) -> str:
-    """The store's name for what went wrong."""
+    """Return the error code of the store."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 

@@ -1,4 +1,4 @@
-"""Install Paddock from the folder that this file lies in, without network.
+"""Install Paddock from the folder of this file, without a network.
 
     python3 install.py [FOLDER]
 
@@ -17,7 +17,7 @@ ASK = "from runtime.places import user_data_dir; print(user_data_dir())"
 
 
 def main() -> None:
-    """Make the environment, install the wheels, copy site and models."""
+    """Create the environment, install the wheels, copy site and models."""
     if sys.version_info < (3, 11):
         sys.exit("install: needs Python 3.11 or newer")
     target = Path(sys.argv[1] if len(sys.argv) > 1 else Path.home() / "paddock").absolute()

@@ -45,7 +45,7 @@ class SiteError(Exception):
 
 
 class Options(NamedTuple):
-    """What the command line asks for."""
+    """Options of the command line."""
 
     dry_run: bool = False
     delete: bool = False
@@ -114,7 +114,7 @@ def load_site(site: Path) -> dict[str, File]:
 
 
 def read_listed(site: Path, path: str, file: File) -> bytes:
-    """The bytes of one file, which must be those that the manifest lists."""
+    """Read a file and check it against the manifest."""
     try:
         data = (site / path).read_bytes()
     except OSError as error:
@@ -125,7 +125,7 @@ def read_listed(site: Path, path: str, file: File) -> bytes:
 
 
 def _remote(bucket: Bucket, name: str) -> dict[str, File]:
-    """A manifest in the bucket; empty when there is none or it is not one of ours."""
+    """Read a manifest of the bucket; empty if there is none or it is not ours."""
     data = bucket.get(name)
     try:
         return read_manifest(data) if data else {}
@@ -134,7 +134,7 @@ def _remote(bucket: Bucket, name: str) -> dict[str, File]:
 
 
 def _upload(site: Path, bucket: Bucket, files: Manifest, options: Options) -> None:
-    """Upload stage by stage; the first failure cancels what has not begun."""
+    """Upload stage by stage; the first failure cancels the pending uploads."""
 
     def send(path: str) -> None:
         _upload_file(bucket, path, read_listed(site, path, files[path]))
@@ -152,13 +152,13 @@ def _upload(site: Path, bucket: Bucket, files: Manifest, options: Options) -> No
 
 
 def _upload_file(bucket: Bucket, path: str, data: bytes, caching: str | None = None) -> None:
-    """Upload one path of the site with the headers that its name asks for."""
+    """Upload a file with the headers for its name."""
     caching = caching or cache_control(path)
     bucket.put(path, data, content_type=content_type(path), cache_control=caching)
 
 
 def _describe(plan: Plan, options: Options) -> None:
-    """Say what a run would do."""
+    """Print what a run would do."""
     for path in plan.changed:
         options.say(f"would upload {path}: {content_type(path)}")
     for path in plan.obsolete if options.delete else ():

@@ -1,7 +1,7 @@
-"""Reads and fills a telemetry bridge from Python: sessions, laps and signals as pandas frames.
+"""Python client of the telemetry bridge: sessions, laps and signals as pandas data frames.
 
-Nothing but the standard library is imported until a frame is asked for, which takes pandas, and
-`Session.frames` pyarrow.
+It imports only the standard library until a method returns a data frame, which needs pandas;
+`Session.frames` also needs pyarrow.
 """
 
 import io
@@ -26,20 +26,20 @@ SLOW_S: Final = 180.0
 """A question may wait for a language model, and a long recording for the disk."""
 RETRIES: Final = 2
 PAUSE_S: Final = 0.25
-"""Before the first retry, and twice as long before each further one."""
+"""Pause before the first retry; it doubles with each further one."""
 LONGEST_PAUSE_S: Final = 10.0
 SESSION_COLUMNS: Final = (
     *("session_id", "started_at", "ended_at", "driver", "driver_level", "car"),
     *("track", "track_id", "track_by", "lap_count", "best_lap_s", "note"),
 )
-"""The columns of a list without sessions, so that a program need not ask first."""
+"""The columns of an empty list of sessions."""
 SAFE: Final = "/%:?&=,;@!$'()*+~#[]"
-"""What a path may hold as it is."""
+"""Characters of a path that are not quoted."""
 BUSY: Final = frozenset({429, 502, 503, 504})
-"""Statuses that may go away by themselves."""
+"""Temporary statuses."""
 Json = dict[str, Any]
 _DIRECT: Final = build_opener(ProxyHandler({}))
-"""A bridge is on this machine or network, where no proxy leads."""
+"""The bridge is on this machine or network, so no proxy is used."""
 
 
 class BridgeError(Exception):
@@ -48,13 +48,13 @@ class BridgeError(Exception):
     def __init__(self, message: str, code: str, status: int | None = None) -> None:
         super().__init__(message)
         self.message = message
-        """The bridge's own sentence, where it gave one."""
+        """The bridge's message, if there is one."""
         self.code = code
-        """Its machine word; `unreachable`, `timeout` or `no_bridge` where it gave none."""
+        """The bridge's error code; else `unreachable`, `timeout` or `no_bridge`."""
         self.status = status
-        """Of HTTP; None: there was no answer."""
+        """The HTTP status; None without an answer."""
         self.retry_after_s: float | None = None
-        """What a busy bridge asks for."""
+        """The pause that a busy bridge asks for."""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
@@ -66,7 +66,7 @@ class BridgeError(Exception):
 
 
 class Event(NamedTuple):
-    """Something that happened while a session is driven or replayed."""
+    """An event of a live or replayed session."""
 
     name: str
     """hello, telemetry, cue, lap, sector, notification, state, loop or end."""
@@ -74,10 +74,10 @@ class Event(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Laps over each other; the first one is what the others are compared with."""
+    """Laps compared with the first one."""
 
     laps: "pd.DataFrame"
-    """A row for each lap: session, number, time, driver and car, by the name it was asked for."""
+    """A row for each lap: session, number, time, driver and car, indexed by the requested name."""
     channels: "pd.DataFrame"
     """Columns by channel and lap, at each place of the lap in metres from the line."""
     corners: "pd.DataFrame"
@@ -85,15 +85,15 @@ class Comparison(NamedTuple):
 
 
 class Bridge:
-    """A bridge at an address. May be shared by threads."""
+    """A bridge at an address. Threads may share it."""
 
     def __init__(
         self, address: str = ADDRESS, *, timeout_s: float = ANSWER_S, retries: int = RETRIES
     ) -> None:
-        """*timeout_s* is how long the bridge may be silent.
+        """*timeout_s* limits the time without data from the bridge.
 
-        A request that only reads is sent again up to *retries* times where the bridge is busy or
-        cannot be reached.
+        A request that only reads is retried up to *retries* times if the bridge is busy or
+        unreachable.
         """
         if not address.lower().startswith(("http://", "https://")):
             raise ValueError("the address must begin with http:// or https://")
@@ -104,11 +104,11 @@ class Bridge:
         self._retries = retries
 
     def get(self, path: str, **query: object) -> Json:
-        """What any route answers; parameters that are None are left out."""
+        """GET any route; parameters that are None are omitted."""
         return _object(self.read(path, **query))
 
     def read(self, path: str, **query: object) -> bytes:
-        """The same as bytes, for a route that answers no JSON."""
+        """GET a route that does not answer JSON; return the bytes."""
         return self._read(self._request("GET", path, query))
 
     def post(
@@ -119,7 +119,7 @@ class Bridge:
         kind: str = "application/json",
         timeout_s: float | None = None,
     ) -> Json:
-        """What any route answers to a JSON object, or to bytes of that *kind*; never sent twice."""
+        """POST a JSON object, or bytes of the media type *kind*; never retried."""
         request = self._request("POST", path)
         request.data = body if isinstance(body, bytes) else json.dumps(body).encode()
         request.add_header("Content-Type", kind)
@@ -128,7 +128,7 @@ class Bridge:
     def sessions(
         self, *, driver: str | None = None, track: str | None = None, limit: int = 500
     ) -> "pd.DataFrame":
-        """The recorded sessions, newest first; `started_at` and `ended_at` are times in UTC."""
+        """Return the sessions, newest first; `started_at` and `ended_at` are in UTC."""
         import pandas as pd
 
         rows = self.get("/sessions", driver=driver, track=track, limit=limit)["sessions"]

@@ -1,4 +1,4 @@
-"""Runs everything side by side and prints where it is; Ctrl-C ends all of it."""
+"""Runs course and both servers together and prints their addresses; Ctrl-C stops all."""
 
 import argparse
 import asyncio
@@ -41,17 +41,17 @@ NEIGHBOURS: Final = 20
 
 
 class DidNotStart(Exception):
-    """A part ended, or said nothing, before it was ready."""
+    """A part ended, or stayed silent, before it was ready."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A program of the demo: its command, and the line by which it says where it is."""
+    """A program of the demo: its command, and the line that contains its port."""
 
     name: str
     command: tuple[str, ...]
     ready: re.Pattern[str]
-    """The first group is the port."""
+    """Its first group is the port."""
 
 
 def choose_site(data: Path) -> Path:
@@ -102,7 +102,7 @@ def parts(
 
 
 def preparations(data: Path, course: int) -> list[tuple[str, ...]]:
-    """What makes the lessons searchable, once everything runs: commands in their order."""
+    """The commands that make the lessons searchable, in order."""
     store = ("--data-dir", str(data / "llm"))
     link = f"http://127.0.0.1:{course}/"
     site = str(choose_site(data))
@@ -156,11 +156,11 @@ class Running:
 
     @classmethod
     async def start(cls, part: Part, held: IO[str]) -> "Running":
-        """Start the program; only the course may write to the terminal."""
+        """Start the program; only the course writes to the terminal."""
         return cls(part, await launch(part.command, held, quiet=part.name != "course"))
 
     async def _keep_written(self) -> None:
-        """The end of what the part writes to standard error, where that is not the terminal."""
+        """The end of the standard error of the part, if that is not the terminal."""
         if self.process.stderr is not None:
             while piece := await self.process.stderr.read(65536):
                 self._written = (self._written + piece)[-LONGEST_LINE:]
@@ -173,7 +173,7 @@ class Running:
         return f": {last}" if last else ""
 
     async def ready(self) -> int:
-        """The port, once the part says it; raises `DidNotStart`."""
+        """Wait for the part and return its port; raises `DidNotStart`."""
         if self.process.stdout is None:
             raise DidNotStart(self.part.name)
         try:
@@ -188,14 +188,14 @@ class Running:
         raise DidNotStart(f"the {self.part.name} did not start{await self.last_words()}")
 
     async def read_on(self) -> None:
-        """Take what the part prints later, so that it never waits for us; ends with the part."""
+        """Read the later output of the part, so that it never blocks; ends with the part."""
         if self.process.stdout is not None:
             while await self.process.stdout.read(65536):
                 pass
         await self.process.wait()
 
     async def stop(self) -> None:
-        """Ask it to end, and end it if it does not."""
+        """Terminate the part, and kill it if it does not end."""
         if self.process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -208,7 +208,7 @@ class Running:
 
 
 def greeting(home: int, course: int, llm: int, bridge: int) -> str:
-    """What a newcomer reads when everything runs."""
+    """The text shown when everything runs."""
     address = f"http://127.0.0.1:{llm}"
     telemetry = f"http://127.0.0.1:{bridge}"
     question = '{"messages":[{"role":"user","content":"What is trail braking?"}]}'
@@ -232,7 +232,7 @@ and /v1/responses are on here; a server of your own needs --compat for them.
 
 
 def searchable(llm: int) -> str:
-    """What a newcomer reads once the lessons can be searched."""
+    """The text shown once the lessons are searchable."""
     question = '{"model":"all-minilm-l6-v2","k":3,"query":"How do I brake later?"}'
     return f"""
 The lessons can be searched by meaning now:
@@ -242,7 +242,7 @@ The lessons can be searched by meaning now:
 
 
 async def prepare_search(home: Home, data: Path, course: int, llm: int, held: IO[str]) -> None:
-    """Bring the embedding model and load the lessons; a failure says so and harms nothing else."""
+    """Install the embedding model and load the lessons; a failure is only reported."""
     print("Making the lessons searchable; the first time this brings a model of 90 MB.", flush=True)
     home.search = "loading"
     for command in preparations(data, course):
@@ -322,7 +322,7 @@ async def run(
 
 
 async def start(wanted: Sequence[Part], running: list[Running], held: IO[str]) -> list[int]:
-    """Start the parts, into *running*; their ports, once all are ready. Raises `DidNotStart`."""
+    """Start the parts, add them to *running*, and return their ports. Raises `DidNotStart`."""
     *first, last = wanted
     for part in first:
         program = await Running.start(part, held)
@@ -343,7 +343,7 @@ async def _watch_parent(stop: asyncio.Event) -> None:
 
 
 async def _unless(stop: asyncio.Event, work: "asyncio.Future[list[int]]") -> list[int] | None:
-    """The result of *work*, or None when *stop* comes first."""
+    """Return the result of *work*, or None if *stop* is set first."""
     stopping = asyncio.create_task(stop.wait())
     stopping.add_done_callback(lambda _: work.cancel())
     try:
@@ -384,7 +384,7 @@ def alone(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
 
 
 def port_number(text: str) -> int:
-    """A port; raises the error that argparse shows."""
+    """Parse a port; raises the error that argparse shows."""
     if not text.isdecimal() or int(text) > HIGHEST_PORT:
         raise argparse.ArgumentTypeError(
             f"{text} is not a port; use 0 to {HIGHEST_PORT}, 0 for any"
@@ -404,7 +404,7 @@ def choose(wanted: Sequence[int]) -> list[int]:
 
 
 def _free(port: int, avoided: Collection[int]) -> int:
-    """*port* where nothing listens on it, else another, and a line that says so."""
+    """Return *port* if it is free, else another and a line that says so."""
     bound, why = _probe(port)
     why = "is meant for two" if port in avoided else why
     if not why:
@@ -436,7 +436,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the demo; the exit code of the process."""
+    """Run the demo; return the exit code."""
     parser = _Parser(prog="python -m runtime.demo" if CHECKOUT else "paddock", description=__doc__)
     parser.add_argument("--home-port", type=port_number, default=8888)
     parser.add_argument("--course-port", type=port_number, default=8000)

@@ -1,1 +1,1 @@
-"""Programs for those who work on the project itself."""
+"""Programs for the development of the project."""

@@ -62,14 +62,14 @@ def node(op: str, inputs: Iterable[str], output: str, **attributes: Attribute) -
 
 
 def tensor(name: str, values: npt.NDArray[Any], element: Element = Element.FLOAT) -> bytes:
-    """A constant."""
+    """Encode a constant."""
     data = np.ascontiguousarray(values, "<i8" if element == Element.INT64 else "<f4").tobytes()
     dims = b"".join(_number(1, size) for size in values.shape)
     return dims + _number(2, element) + _message(8, name) + _message(9, data)
 
 
 def value_info(name: str, element: Element, shape: Iterable[int | str]) -> bytes:
-    """An input or output; a dimension with a name is one that the caller chooses."""
+    """Encode an input or output; the caller chooses named dimensions."""
     sizes = [_message(1, _message(2, n) if isinstance(n, str) else _number(1, n)) for n in shape]
     kind = _message(1, _number(1, element), _message(2, *sizes))
     return _message(1, name) + _message(2, kind)
@@ -88,7 +88,7 @@ def _number(field: int, number: int) -> bytes:
 
 
 def _message(field: int, *parts: bytes | str) -> bytes:
-    """A field that holds a text or further fields."""
+    """Encode a field with a text or nested fields."""
     data = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
     return encode_varint(field << 3 | 2) + encode_varint(len(data)) + data
 
@@ -105,7 +105,7 @@ class BertConfig:
     positions: int = 512
     types: int = 2
     eps: float = 1e-12
-    """Of the layer normalisation."""
+    """Epsilon of the layer normalisation."""
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The weights by their names in the usual checkpoints, a dense layer's as (out, in)."""
@@ -162,7 +162,7 @@ class _Writer:
         self._tensors: dict[str, bytes] = {}
 
     def model(self) -> bytes:
-        """The whole encoder."""
+        """Build the whole encoder."""
         states = self._embeddings()
         mask = self._mask()
         for layer in range(self._config.layers):
@@ -203,7 +203,7 @@ class _Writer:
         return self._norm("embeddings.LayerNorm", total)
 
     def _mask(self) -> str:
-        """What is added to the attention scores: 0 for a token, `_MASKED` for padding."""
+        """The mask added to the attention scores: 0 for a token, `_MASKED` for padding."""
         spread = self._op("Unsqueeze", "attention_mask", self._ints("head_axes", [1, 2]))
         real = self._op("Cast", spread, to=int(Element.FLOAT))
         padding = self._op("Sub", self._float("one_float", 1.0), real)

@@ -27,11 +27,11 @@ NO_COMPILER: Final = {
     "SKBUILD_WHEEL_CMAKE": "false",
     "PIP_CACHE_DIR": str(ROOT / ".venv" / "bundle-cache"),
 }
-"""Leaves llama.cpp uncompiled, and its wheel out of the cache from which others install."""
+"""Skips compiling llama.cpp, and keeps that wheel out of the shared cache."""
 
 
 def run(*words: str | Path, env: Mapping[str, str] | None = None) -> None:
-    """Run a command in the project's folder; its failure ends the program."""
+    """Run a command in the project's folder; exit if it fails."""
     done = subprocess.run(
         [str(word) for word in words], cwd=ROOT, env={**os.environ, **(env or {})}, check=False
     )
@@ -53,7 +53,7 @@ def collect_wheels(folder: Path, scratch: Path) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the archive; the exit code of the process."""
+    """Write the archive; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.bundle", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder of the archive")
     parser.add_argument(

@@ -23,7 +23,7 @@ MISSING: Final = object()
 
 
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
-    """Name each place where two JSON documents differ, prose aside."""
+    """Yield each place where two JSON documents differ, except for prose."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old | new:
             # A property may be called "description"; prose is text.
@@ -50,7 +50,7 @@ def _brief(value: object) -> str:
 
 
 def compare_interfaces(before: Path) -> list[str]:
-    """The differences of both OpenAPI documents."""
+    """Yield the differences of both OpenAPI documents."""
     changes = []
     for server in SERVERS:
         name = f"schemas/{server}/openapi.json"
@@ -60,7 +60,7 @@ def compare_interfaces(before: Path) -> list[str]:
 
 
 def compare_sites(before: Path, scratch: Path) -> list[str]:
-    """The differences of the sites that both trees build."""
+    """Yield the differences of the sites that both trees build."""
     sites: list[Path] = []
     for tree in (before, ROOT):
         out = scratch / f"site-{len(sites)}"

@@ -1,4 +1,4 @@
-"""Drives laps of a circuit on paper: frames as a logger would write them, and their true times."""
+"""Simulates laps of a circuit: frames as a logger would write them, and the true lap times."""
 
 from typing import Final, NamedTuple
 
@@ -21,15 +21,15 @@ from runtime.bridge.track.model import Track, TrackError
 BOX: Final = 0.04
 """The car leaves its box this share of a lap behind start/finish, and stops as far before it."""
 SLOW_LAP: Final = 0.6
-"""Share of the grip that is used on the way out and in."""
+"""Share of the grip used on out-laps and in-laps."""
 MOODS: Final = 24
-"""How often in a lap the driver's daring changes."""
+"""Changes of the driver's pace per lap."""
 UNEVEN: Final = 0.4
 DRIFT_S: Final = 600.0
 """Time constant of the wander of a satellite fix."""
 GEARBOX: Final = Gearbox((13.2, 9.1, 6.9, 5.5, 4.6, 3.9), final_drive=1.0, tyre_m=1.94)
 AVERAGED_S: Final = 0.05
-"""An accelerometer shows the mean over this time to each side."""
+"""An accelerometer averages over this time to each side."""
 
 
 class Noise(NamedTuple):
@@ -38,7 +38,7 @@ class Noise(NamedTuple):
     gps_m: float = 0.0
     """Slow wander of the position, in each direction."""
     gps_jitter_m: float = 0.0
-    """Error of each fix on its own."""
+    """Independent error of each fix."""
     g: float = 0.0
     speed_ms: float = 0.0
     pedals: float = 0.0
@@ -50,13 +50,13 @@ USUAL: Final = Noise(gps_m=1.5, gps_jitter_m=0.08, g=0.02, speed_ms=0.03, pedals
 
 
 class Drive(NamedTuple):
-    """A session, and the truth about it."""
+    """A session and its true lap times."""
 
     frames: Frames
     lap_times_s: tuple[float, ...]
-    """Of each complete lap."""
+    """Times of the complete laps."""
     crossings_s: tuple[float, ...]
-    """When start/finish was crossed, on the session's clock; one more than the laps."""
+    """Times of the crossings of start/finish on the session's clock; one more than laps."""
 
 
 def drive(
@@ -98,7 +98,7 @@ def drive(
 
 
 def _choose_grip(cells: Indices, around: int, skill: float, chance: np.random.Generator) -> Numbers:
-    """The share of the grip that the driver dares to use at each cell of the session."""
+    """Return the share of the grip that the driver uses at each cell of the session."""
     knots = np.arange(cells[0], cells[-1] + around / MOODS, around / MOODS)
     mood = skill * (1.0 - np.abs(chance.normal(0.0, UNEVEN * (1.0 - skill), len(knots))))
     used = np.clip(np.interp(cells, knots, mood), 0.25, 1.0)
@@ -108,7 +108,7 @@ def _choose_grip(cells: Indices, around: int, skill: float, chance: np.random.Ge
 
 
 def _columns(car: Car, motion: Motion, curvature: Numbers, hz: float) -> dict[str, Numbers]:
-    """What perfect sensors show at evenly spaced times."""
+    """Return the readings of perfect sensors at evenly spaced times."""
     t = np.arange(0.0, motion.t[-1], 1.0 / hz)
     s, speed = _moments(motion, t)
     begin, end = np.maximum(t - AVERAGED_S, 0.0), np.minimum(t + AVERAGED_S, motion.t[-1])
@@ -133,7 +133,7 @@ def _moments(motion: Motion, t: Numbers) -> tuple[Numbers, Numbers]:
 def _positions(
     line: Line, columns: dict[str, Numbers], first: float, noise: Noise, chance: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
-    """Latitude and longitude as the satellite receiver gives them."""
+    """Return latitude and longitude as a satellite receiver would."""
     x, y = line.ring.at(columns["distance_m"] + first)
     t = columns[TIMESTAMP]
     errors = [_wander(t, noise.gps_m, chance) for _ in range(2)]
@@ -142,7 +142,7 @@ def _positions(
 
 
 def _wander(t: Numbers, size: float, chance: np.random.Generator) -> Numbers:
-    """An error that forgets itself over `DRIFT_S`, at the times."""
+    """Return a drifting error with the time constant `DRIFT_S`."""
     knots = np.arange(0.0, t[-1] + 1.0)
     keep = float(np.exp(-1.0 / DRIFT_S))
     kicks = chance.normal(0.0, size, len(knots))

@@ -1,4 +1,4 @@
-"""Makes a lake of a season on paper: sessions of a few drivers who get better."""
+"""Creates a lake of a simulated season: sessions of a few drivers who improve."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ MARCH_MS: Final = 1_772_359_200_000
 def fill_lake(
     place: str, track: Track, sessions: int, *, laps: int = 3, hz: float = 10.0
 ) -> list[str]:
-    """Write so many *sessions* of *laps* each; the folders. The same arguments, the same bytes."""
+    """Write *sessions* of *laps* each and return the folders; deterministic."""
     lake = Lake.open(place)
     folders = []
     for number in range(sessions):

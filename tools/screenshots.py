@@ -33,22 +33,22 @@ const said = (id) => document.getElementById(id).textContent;
 return said('best').includes(':') && said('track-title') !== 'Track'
 """
 SETTLED_S: Final = 6.0
-"""A page that streams has drawn enough after so long: half a minute of the car's time."""
+"""Time for a streaming page to draw enough: half a minute of the car's time."""
 
 
 class Page(NamedTuple):
-    """A page and what its pictures are called."""
+    """A page and the name of its pictures."""
 
     name: str
     path: str
     whole: bool = True
-    """Whether all of it is shown, however long it is."""
+    """Whether to capture the whole page."""
     ready: str = "return document.readyState === 'complete'"
-    """A script that tells when it can be looked at."""
+    """A script that returns whether the page is ready."""
 
 
 def wait_for_laps(server: Server) -> str:
-    """The session of the simulator, once it has laps."""
+    """Return the session of the simulator, once it has laps."""
     end = time.monotonic() + LONGEST_S
     while time.monotonic() < end:
         for row in json.loads(server.get("/sessions"))["sessions"]:
@@ -60,7 +60,7 @@ def wait_for_laps(server: Server) -> str:
 
 
 def pages(server: Server) -> Iterator[Page]:
-    """What is looked at."""
+    """Yield the pages to capture."""
     session = wait_for_laps(server)
     yield Page("sessions", "/")
     yield Page("live", "/ui/live", ready=LIVE)
@@ -73,7 +73,7 @@ def pages(server: Server) -> Iterator[Page]:
 
 
 def shoot(window: Window, file: Path, *, whole: bool) -> None:
-    """Write what the window shows as a PNG."""
+    """Write the content of the window as a PNG."""
     options: dict[str, object] = {"format": "png"}
     if whole:
         size = window.cdp("Page.getLayoutMetrics")["cssContentSize"]
@@ -83,7 +83,7 @@ def shoot(window: Window, file: Path, *, whole: bool) -> None:
 
 
 def main() -> int:
-    """Take them all."""
+    """Take all pictures."""
     parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("pictures"))
     folder: Path = parser.parse_args().folder

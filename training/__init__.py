@@ -1,1 +1,1 @@
-"""What makes the model files that the repository holds."""
+"""Programs that make the shipped model files."""

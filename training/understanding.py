@@ -97,7 +97,7 @@ def name(text: str) -> str:
 
 
 def main() -> int:
-    """Write what is learnt of all languages."""
+    """Learn all languages and write the result."""
     arrays = {
         f"{language}_{name}": array
         for language in get_args(Language)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.llm.documents.store import Figures
 from runtime.llm.service import Service
-from runtime.web.metrics import Counts, Family, Sample, label_samples
+from runtime.web.metrics import Counts, Family, Sample, to_samples
 
 
 def collect_families(service: Service, stored: Figures) -> Iterator[Family]:
@@ -25,7 +25,7 @@ def _gauge(name: str, text: str, value: float) -> Family:
 
 
 def _counters(name: str, text: str, label: str, values: Mapping[str, float]) -> Family:
-    samples = label_samples(({label: key}, value) for key, value in values.items())
+    samples = to_samples(({label: key}, value) for key, value in values.items())
     return Family(f"llmsvc_{name}_total", "counter", text, samples)
 
 
@@ -55,13 +55,13 @@ def _chat(service: Service) -> Iterator[Family]:
     yield _gauge("queue_depth", "Requests waiting in the local lane.", local.waiting)
     yield _gauge("inflight", "Requests generating in the local lane.", local.running)
     yield _gauge("engines_loaded", "Local engines in memory.", len(engines))
-    loaded = label_samples(({"key": engine.key, "backend": engine.backend}, 1) for engine in engines)
+    loaded = to_samples(({"key": engine.key, "backend": engine.backend}, 1) for engine in engines)
     yield Family("llmsvc_engine_loaded", "gauge", "1 for each local engine in memory.", loaded)
     clients = service.clients
     admitted = {name: figures.admitted for name, figures in clients.items()}
     text = "Admitted chat requests of a client."
     yield _counters("client_requests", text, "client", admitted)
-    means = label_samples(
+    means = to_samples(
         ({"client": name}, figures.seconds / figures.completed)
         for name, figures in clients.items()
         if figures.completed
@@ -111,7 +111,7 @@ def _embeddings(service: Service) -> Iterator[Family]:
 
 def _upstreams(service: Service) -> Iterator[Family]:
     upstreams, lane = service.upstreams, service.chats.forwarded
-    ups = label_samples(({"upstream": server.url}, int(server.up)) for server in upstreams.all)
+    ups = to_samples(({"upstream": server.url}, int(server.up)) for server in upstreams.all)
     yield Family("llmsvc_upstream_up", "gauge", "1 for each upstream that is up.", ups)
     tried = {server.url: server.requests for server in upstreams.all}
     yield _counters("upstream_requests", "Requests sent to an upstream.", "upstream", tried)

@@ -1,4 +1,4 @@
-"""The command line of a server: which module runs, and how it ends where nobody listens."""
+"""The command line of a server: which module runs, and what happens to closed output."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from runtime.places import name_program
 
 INTERRUPTED: Final = 130
-"""The exit code of a program that was ended by Ctrl-C."""
+"""The exit code of a program stopped by Ctrl-C."""
 
 
 class Command(NamedTuple):
@@ -22,12 +22,12 @@ class Command(NamedTuple):
 
 
 def run(argv: Sequence[str], server: str, commands: Mapping[str, Command]) -> int:
-    """Run the command that *argv* names, or the server: ``bridge`` or ``llm``; the exit code."""
+    """Run the command in *argv*, or the server ``bridge`` or ``llm``; return the exit code."""
     try:
         return _run(argv, server, commands)
     except BrokenPipeError:
-        return 0  # who read the output has seen enough, as with ``--help | head``
-    except KeyboardInterrupt:  # while it starts: what runs takes its own measures
+        return 0  # the reader closed the pipe, as in ``--help | head``
+    except KeyboardInterrupt:  # during the start; a running server handles it itself
         return INTERRUPTED
     finally:
         _let_go_of_output()
@@ -38,12 +38,12 @@ def _run(argv: Sequence[str], server: str, commands: Mapping[str, Command]) -> i
     if argv and command is None and argv[0][:1] != "-":
         sys.stderr.write(f"there is no command {argv[0]}; there are {', '.join(commands)}\n")
         return 2
-    # Each imports only its own: a server takes most of a second, which `pull --help` need not.
+    # Import only what is needed: a server takes most of a second, `pull --help` should not.
     module = importlib.import_module(command.module if command else f"runtime.{server}.server")
     try:
         code: int = module.main(argv[1:] if command else argv)
     except SystemExit as leaving:
-        if command is None and not leaving.code:  # the flags of the server have been printed
+        if command is None and not leaving.code:  # the flags of the server were printed
             sys.stdout.write(_listing(name_program(server), commands.values()))
         raise
     return code
@@ -56,10 +56,10 @@ def _listing(program: str, commands: Collection[Command]) -> str:
 
 
 def _let_go_of_output() -> None:
-    """Write what is left; else the interpreter complains when it ends and nobody listens."""
+    """Flush the output; otherwise the interpreter complains at exit if it is closed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):
-        return  # closed by whoever started the program
+        return  # closed by the parent process

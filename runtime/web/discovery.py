@@ -16,19 +16,19 @@ from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 log = logging.getLogger(__name__)
 
 POLL_S: Final = 20.0
-"""How often the addresses of the machine are looked at."""
+"""Seconds between checks of the addresses of the machine."""
 _GOODBYE_S: Final = 3.0
 
 Auth = Literal["key", "open"]
 
 
 class Announcement(NamedTuple):
-    """What the network learns of a server besides its address."""
+    """The announcement of a server, apart from its address."""
 
     service_type: str
-    """As in ``_http._tcp.local.``"""
+    """For example ``_http._tcp.local.``"""
     instance: str
-    """Its name, unless another server has it."""
+    """The instance name, unless another server has it."""
     properties: Mapping[str, str]
 
 
@@ -84,11 +84,11 @@ class Announcer:
         return self._name
 
     def start(self, port: int, auth: Auth) -> None:
-        """Announce the server at *port* from now on; the network learns of it in a second."""
+        """Start announcing the server at *port*; this takes about a second."""
         self._task = asyncio.create_task(self._run(port, auth), name="discovery")
 
     async def stop(self) -> None:
-        """Take the announcement back: other machines see it go. Harmless without a start."""
+        """Withdraw the announcement. Harmless without a start."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -108,7 +108,7 @@ class Announcer:
                 await self._sleep(POLL_S)
 
     async def _look(self) -> list[str]:
-        """The addresses now; none when the system does not tell."""
+        """Return the current addresses; none if the system gives none."""
         try:
             return list(await asyncio.to_thread(self._addresses))
         except OSError as error:
@@ -126,7 +126,7 @@ class Announcer:
     async def _announced(
         self, port: int, auth: Auth, addresses: Sequence[str]
     ) -> AsyncIterator[None]:
-        """Registered inside the block, taken back at its end; sockets are open in it only."""
+        """Keep the server registered, with open sockets, for the duration of the block."""
         network = AsyncZeroconf(interfaces=self._interfaces)
         try:
             info = service_info(self._announcement, port, auth, addresses, self._server)
@@ -146,7 +146,7 @@ class Announcer:
 def service_info(
     announcement: Announcement, port: int, auth: Auth, addresses: Sequence[str], server: str
 ) -> ServiceInfo:
-    """What other machines learn: the port, the addresses, where the API lies, whether a key is set.
+    """The service record: the port, the addresses, the path of the API, whether a key is set.
 
     *server* is the host name that the addresses stand under; the machine's own is nobody's
     business.

@@ -54,9 +54,7 @@ TURN_AWAY_S: Final = 1.0
 
 Render = Callable[[ApiError], Mapping[str, object]]
 _LOG: Final = logging.getLogger("paddock.web")
-_LOG.addFilter(
-    logs.Throttle(per_s=5, burst=50)
-)  # a client that triggers an error may repeat it quickly
+_LOG.addFilter(logs.Throttle(per_s=5, burst=50))  # clients may repeat a failing request quickly
 _GUARD_LOG: Final = logging.getLogger("paddock.guard")
 _GUARD_LOG.addFilter(logs.Throttle())
 _ACCESS: Final = logging.getLogger("paddock.access")

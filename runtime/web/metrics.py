@@ -37,7 +37,7 @@ def gauge(name: str, help_text: str, value: float) -> Family:
     return Family(name, "gauge", help_text, (Sample(value),))
 
 
-def label_samples(values: Iterable[tuple[Labels, float]]) -> tuple[Sample, ...]:
+def to_samples(values: Iterable[tuple[Labels, float]]) -> tuple[Sample, ...]:
     """Samples from label maps."""
     return tuple(Sample(value, tuple(labels.items())) for labels, value in values)
 

@@ -285,9 +285,7 @@ async def serving(
 
 
 @asynccontextmanager
-async def start_on_loopback(
-    app: web.Application, *, limits: Limits | None = None
-) -> AsyncIterator[Running]:
+async def run_app(app: web.Application, *, limits: Limits | None = None) -> AsyncIterator[Running]:
     """Start *app* with its guard on a free loopback port, for tests and embedding programs."""
     with bind("127.0.0.1", 0) as listener:
         async with serving(app, listener, limits=limits, last_words_s=0.2) as running:

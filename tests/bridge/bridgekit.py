@@ -17,7 +17,7 @@ from runtime.bridge.service import Service
 from runtime.bridge.session.recording import TIMESTAMP, Frames
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.startup import assemble
-from runtime.web.serve import start_on_loopback
+from runtime.web.serve import run_app
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 Json = Any
@@ -88,7 +88,7 @@ async def bridging(settings: BridgeSettings) -> AsyncIterator[Bridge]:
     service = assemble(settings)
     app = make_app(service)
     async with (
-        start_on_loopback(app) as running,
+        run_app(app) as running,
         aiohttp.ClientSession(running.url) as http,
     ):
         yield Bridge(service, app, running.url, http)

@@ -21,7 +21,7 @@ from runtime.llm.app import assemble, make_app
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
-from runtime.web.serve import start_on_loopback
+from runtime.web.serve import run_app
 from tests.llm import tinymodel
 from tests.waiting import until
 
@@ -295,7 +295,7 @@ async def serving(settings: LlmSettings) -> AsyncIterator[Server]:
     headers = {"User-Agent": "tester"}
     try:
         async with (
-            start_on_loopback(make_app(service)) as running,
+            run_app(make_app(service)) as running,
             aiohttp.ClientSession(running.url, headers=headers) as http,
         ):
             yield Server(service, running.app, running.url, http)

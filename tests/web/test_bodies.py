@@ -9,7 +9,7 @@ import pytest
 
 from runtime.web import bodies
 from runtime.web.bodies import BUDGET, FREE_BYTES
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from tests.waiting import until
 from tests.web import sample
 from tests.web.raw import Wire, connected, head
@@ -50,7 +50,7 @@ async def half_sent(server: Running, source: str | None = None) -> AsyncIterator
 
 
 async def test_a_body_beyond_the_room_is_told_why_and_when_to_come_back() -> None:
-    async with start_on_loopback(make_app(body_bytes=ROOM)) as server, half_sent(server) as first:
+    async with run_app(make_app(body_bytes=ROOM)) as server, half_sent(server) as first:
         async with connected(server) as second:
             await second.send(request(item(LARGE)))
             answer = await second.answer()
@@ -67,7 +67,7 @@ async def test_a_body_beyond_the_room_is_told_why_and_when_to_come_back() -> Non
 
 async def test_a_small_body_passes_however_many_large_ones_are_under_way() -> None:
     async with (
-        start_on_loopback(make_app(body_bytes=ROOM)) as server,
+        run_app(make_app(body_bytes=ROOM)) as server,
         half_sent(server),
         connected(server) as small,
     ):
@@ -78,7 +78,7 @@ async def test_a_small_body_passes_however_many_large_ones_are_under_way() -> No
 
 @LINUX
 async def test_one_address_cannot_take_the_room_of_another() -> None:
-    async with start_on_loopback(make_app(body_bytes=2 * ROOM)) as server, half_sent(server):
+    async with run_app(make_app(body_bytes=2 * ROOM)) as server, half_sent(server):
         async with connected(server) as same, connected(server, "127.0.0.2") as other:
             await same.send(request(item(LARGE)))
             refused = await same.answer()
@@ -91,7 +91,7 @@ async def test_one_address_cannot_take_the_room_of_another() -> None:
 async def test_a_body_that_stands_still_gives_way_to_one_that_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with start_on_loopback(make_app(body_bytes=ROOM)) as server, half_sent(server) as still:
+    async with run_app(make_app(body_bytes=ROOM)) as server, half_sent(server) as still:
         monkeypatch.setattr(bodies, "PATIENCE_S", 0.0)
         await asyncio.sleep(0.01)  # the clock of the loop moves on
         async with connected(server) as other:
@@ -103,14 +103,14 @@ async def test_a_body_that_stands_still_gives_way_to_one_that_comes(
 
 
 async def test_a_single_body_within_its_cap_fits_however_small_the_budget() -> None:
-    async with start_on_loopback(make_app(body_bytes=1000)) as server, connected(server) as wire:
+    async with run_app(make_app(body_bytes=1000)) as server, connected(server) as wire:
         await wire.send(request(item(LARGE)))
         assert (await wire.answer()).status == 201
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["of known length", "in chunks"])
 async def test_a_client_that_leaves_gives_its_room_back(chunked: bool) -> None:
-    async with start_on_loopback(make_app()) as server, AsyncExitStack() as stack:
+    async with run_app(make_app()) as server, AsyncExitStack() as stack:
         for _ in range(5):
             wire = await stack.enter_async_context(connected(server))
             if chunked:
@@ -124,7 +124,7 @@ async def test_a_client_that_leaves_gives_its_room_back(chunked: bool) -> None:
 
 
 async def test_refused_bodies_take_no_room() -> None:
-    async with start_on_loopback(make_app()) as server, connected(server) as wire:
+    async with run_app(make_app()) as server, connected(server) as wire:
         await wire.send(request(item(LARGE + 1)))
         assert (await wire.answer()).status == 413
         async with connected(server) as other:

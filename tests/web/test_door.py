@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from tests.web.sample import make_app
 
 KEY = "s3cret"
@@ -19,7 +19,7 @@ APP = "https://app.example"
 
 @pytest.fixture
 async def server() -> AsyncIterator[Running]:
-    async with start_on_loopback(make_app(key=KEY, origins=(APP,))) as running:
+    async with run_app(make_app(key=KEY, origins=(APP,))) as running:
         yield running
 
 
@@ -142,7 +142,7 @@ async def test_a_preflight_needs_no_key(client: aiohttp.ClientSession) -> None:
 
 async def test_without_listed_origins_there_are_no_headers_for_pages() -> None:
     async with (
-        start_on_loopback(make_app()) as server,
+        run_app(make_app()) as server,
         aiohttp.ClientSession(server.url) as client,
         client.get("/health") as answer,
     ):
@@ -209,7 +209,7 @@ async def test_a_client_that_leaves_cancels_its_handler() -> None:
         return web.Response()
 
     app.router.add_get("/never", never)
-    async with start_on_loopback(app) as server, aiohttp.ClientSession(server.url) as client:
+    async with run_app(app) as server, aiohttp.ClientSession(server.url) as client:
         asked = asyncio.ensure_future(client.get("/never"))
         async with asyncio.timeout(20):
             await runs.wait()

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.web.door import Limits
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from tests.waiting import until
 from tests.web.raw import Wire, connected, exchange, head
 from tests.web.sample import make_app
@@ -38,7 +38,7 @@ async def busy(stack: AsyncExitStack, server: Running, count: int) -> list[Wire]
 
 @FIVE
 async def test_a_connection_too_many_is_turned_away_and_counted(limits: Limits) -> None:
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         wires = await busy(stack, server, 5)
         extra = await stack.enter_async_context(connected(server))
         await extra.send(HEALTH)
@@ -55,7 +55,7 @@ async def test_a_connection_too_many_is_turned_away_and_counted(limits: Limits) 
 
 @FIVE
 async def test_the_connection_longest_at_rest_gives_way_to_a_new_one(limits: Limits) -> None:
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         await busy(stack, server, 2)
         wires = [await stack.enter_async_context(connected(server)) for _ in range(3)]
         for wire in (wires[1], wires[0], wires[2]):
@@ -72,7 +72,7 @@ async def test_the_connection_longest_at_rest_gives_way_to_a_new_one(limits: Lim
 @LINUX
 async def test_the_connections_of_one_peer_do_not_displace_those_of_others() -> None:
     async with (
-        start_on_loopback(make_app(), limits=Limits(per_peer=1)) as server,
+        run_app(make_app(), limits=Limits(per_peer=1)) as server,
         connected(server) as mine,
         connected(server, "127.0.0.2") as first,
         connected(server, "127.0.0.2") as second,
@@ -90,7 +90,7 @@ async def test_the_connections_of_one_peer_do_not_displace_those_of_others() -> 
 
 async def test_connections_that_never_speak_give_way_too() -> None:
     limits = Limits(connections=5, silent_s=0.05)
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         for _ in range(5):
             await stack.enter_async_context(connected(server))
         await until(lambda: server.guard.connections == 5)
@@ -112,7 +112,7 @@ async def test_a_request_that_does_not_come_gives_way_and_is_told(
     limits: Limits, sent: bytes
 ) -> None:
     limits = replace(limits, silent_s=0.05)
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         (reading,) = await busy(stack, server, 1)
         wires = [await stack.enter_async_context(connected(server)) for _ in range(4)]
         for wire in wires:
@@ -128,7 +128,7 @@ async def test_a_request_that_does_not_come_gives_way_and_is_told(
 @LINUX
 async def test_the_address_with_most_connections_makes_room() -> None:
     limits = Limits(connections=5, silent_s=0.05)
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         few = [await stack.enter_async_context(connected(server, "127.0.0.2")) for _ in range(2)]
         for wire in few:
             await wire.send(HEALTH)
@@ -146,7 +146,7 @@ async def test_the_address_with_most_connections_makes_room() -> None:
 
 
 async def test_a_client_turned_away_reads_its_answer_also_behind_a_body() -> None:
-    async with start_on_loopback(make_app(), limits=Limits(connections=1)) as server:
+    async with run_app(make_app(), limits=Limits(connections=1)) as server:
         async with AsyncExitStack() as stack:
             await busy(stack, server, 1)
             body = b"x" * 400_000
@@ -161,7 +161,7 @@ async def test_a_client_turned_away_reads_its_answer_also_behind_a_body() -> Non
 @pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000])
 async def test_a_client_turned_away_is_answered_also_without_a_head(sent: bytes) -> None:
     limits = Limits(connections=1)
-    async with start_on_loopback(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+    async with run_app(make_app(), limits=limits) as server, AsyncExitStack() as stack:
         await busy(stack, server, 1)
         wire = await stack.enter_async_context(connected(server))
         await wire.send(sent)
@@ -170,7 +170,7 @@ async def test_a_client_turned_away_is_answered_also_without_a_head(sent: bytes)
 
 
 async def test_what_is_left_to_send_to_a_deaf_client_does_not_keep_its_place() -> None:
-    async with start_on_loopback(make_app()) as server:
+    async with run_app(make_app()) as server:
         with socket.socket() as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             deaf.connect((server.host, server.port))
@@ -198,7 +198,7 @@ async def test_what_is_left_to_send_to_a_deaf_client_does_not_keep_its_place() -
 
 
 async def test_a_thousand_connections_do_not_stop_the_server() -> None:
-    async with start_on_loopback(make_app(), limits=Limits(per_peer=1000, silent_s=60)) as server:
+    async with run_app(make_app(), limits=Limits(per_peer=1000, silent_s=60)) as server:
         async with AsyncExitStack() as stack:
             wires = [await stack.enter_async_context(connected(server)) for _ in range(1000)]
             await wires[0].send(HEALTH)
@@ -217,7 +217,7 @@ SLOW = {
 
 @pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
 async def test_a_head_that_does_not_come_ends_the_connection(sent: bytes) -> None:
-    async with start_on_loopback(make_app(), limits=SHORT) as server, connected(server) as wire:
+    async with run_app(make_app(), limits=SHORT) as server, connected(server) as wire:
         await wire.send(sent)
         async with asyncio.timeout(20):
             await wire.end()
@@ -225,7 +225,7 @@ async def test_a_head_that_does_not_come_ends_the_connection(sent: bytes) -> Non
 
 
 async def test_a_head_that_drips_is_not_saved_by_its_drops() -> None:
-    async with start_on_loopback(make_app(), limits=SHORT) as server, connected(server) as wire:
+    async with run_app(make_app(), limits=SHORT) as server, connected(server) as wire:
 
         async def drip() -> None:
             for byte in head("GET /health HTTP/1.1", "X-Long: " + "a" * 500):
@@ -239,7 +239,7 @@ async def test_a_head_that_drips_is_not_saved_by_its_drops() -> None:
 
 async def test_an_idle_connection_is_closed_after_its_time() -> None:
     limits = Limits(idle_s=0.1, head_s=60)
-    async with start_on_loopback(make_app(), limits=limits) as server, connected(server) as wire:
+    async with run_app(make_app(), limits=limits) as server, connected(server) as wire:
         await wire.send(HEALTH)
         async with asyncio.timeout(20):
             told = await wire.end()
@@ -248,7 +248,7 @@ async def test_an_idle_connection_is_closed_after_its_time() -> None:
 
 
 async def test_a_slow_handler_is_not_taken_for_a_slow_client() -> None:
-    async with start_on_loopback(make_app()) as server, connected(server) as wire:
+    async with run_app(make_app()) as server, connected(server) as wire:
         await wire.send(head("GET /slow HTTP/1.1"))
         await until(lambda: server.app[LIFECYCLE].in_flight == 1)
         (connection,) = server.guard._open
@@ -259,7 +259,7 @@ async def test_a_slow_handler_is_not_taken_for_a_slow_client() -> None:
 
 
 async def test_a_head_without_end_is_refused_before_it_fills_memory() -> None:
-    async with start_on_loopback(make_app()) as server, connected(server) as wire:
+    async with run_app(make_app()) as server, connected(server) as wire:
         lines = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 900) for n in range(19))
         await wire.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n")
         await wire.send(lines)
@@ -270,10 +270,7 @@ async def test_a_head_without_end_is_refused_before_it_fills_memory() -> None:
 
 
 async def test_an_answer_that_nobody_reads_ends_the_connection() -> None:
-    async with (
-        start_on_loopback(make_app(), limits=Limits(stall_s=0.2)) as server,
-        connected(server) as wire,
-    ):
+    async with run_app(make_app(), limits=Limits(stall_s=0.2)) as server, connected(server) as wire:
         never_read(wire)
         await wire.send(head("GET /big HTTP/1.1"))
         await until(lambda: server.guard.slow == 1)
@@ -304,7 +301,7 @@ async def test_a_flood_of_malformed_requests_does_not_flood_the_log(
     caplog.set_level("INFO")
     caplog.set_level("WARNING", "paddock.access")
     began = time.monotonic()
-    async with start_on_loopback(make_app()) as server:
+    async with run_app(make_app()) as server:
         for _ in range(200):
             await exchange(server, sent)
     seconds = time.monotonic() - began

@@ -2,23 +2,14 @@
 
 import pytest
 
-from runtime.web.metrics import (
-    Counts,
-    Family,
-    Sample,
-    counter,
-    gauge,
-    label_samples,
-    number,
-    render,
-)
+from runtime.web.metrics import Counts, Family, Sample, counter, gauge, number, render, to_samples
 
 
 def test_families_keep_their_order_and_labels_theirs() -> None:
     text = render(
         [
             counter("b_total", "B so far", 3),
-            Family("a", "gauge", "A now", label_samples([({"z": "1", "y": "2"}, 0.5)])),
+            Family("a", "gauge", "A now", to_samples([({"z": "1", "y": "2"}, 0.5)])),
             gauge("up", "Alive", True),
         ]
     )

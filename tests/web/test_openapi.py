@@ -9,7 +9,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from runtime.web.openapi import Json, describe, dump
 from runtime.web.routes import Routes
-from runtime.web.serve import start_on_loopback
+from runtime.web.serve import run_app
 from tests.web.sample import ErrorBody, Tick, describe_sample, make_app, render
 
 
@@ -84,10 +84,7 @@ def test_two_handlers_of_one_name_are_refused() -> None:
 
 
 async def test_the_document_is_served_to_whoever_has_the_key(document: Json) -> None:
-    async with (
-        start_on_loopback(make_app(key="k")) as server,
-        aiohttp.ClientSession(server.url) as client,
-    ):
+    async with run_app(make_app(key="k")) as server, aiohttp.ClientSession(server.url) as client:
         async with client.get("/openapi.json") as refused:
             assert refused.status == 401
         key = {"Authorization": "Bearer k"}

@@ -12,7 +12,7 @@ from runtime.web.access import Bearer, HostPolicy
 from runtime.web.door import Door, install
 from runtime.web.pages import POLICY, Pages, asks_for_html
 from runtime.web.routes import Routes, mount
-from runtime.web.serve import start_on_loopback
+from runtime.web.serve import run_app
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PAGE = '<!doctype html>{head}<script type="module" src="{files}/main.js"></script>'
@@ -58,7 +58,7 @@ def pages(folder: Path) -> Pages:
 @pytest.fixture
 async def client(pages: Pages) -> AsyncIterator[aiohttp.ClientSession]:
     async with (
-        start_on_loopback(app_with(pages)) as running,
+        run_app(app_with(pages)) as running,
         aiohttp.ClientSession(running.url) as session,
     ):
         yield session

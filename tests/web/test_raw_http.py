@@ -7,14 +7,14 @@ import pytest
 
 from runtime.web.bodies import BODY_DEADLINE_S
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from tests.web.raw import connected, exchange, head
 from tests.web.sample import BUSY, CAP, make_app
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Running]:
-    async with start_on_loopback(make_app()) as running:
+    async with run_app(make_app()) as running:
         yield running
 
 
@@ -59,7 +59,7 @@ async def test_a_client_that_sends_far_too_much_can_still_read_why(server: Runni
 async def test_a_body_that_drips_is_answered_408_and_cut() -> None:
     app = make_app()
     app[BODY_DEADLINE_S] = 0.2
-    async with start_on_loopback(app) as server, connected(server) as wire:
+    async with run_app(app) as server, connected(server) as wire:
         await wire.send(head(POST, "Content-Length: 100") + b'{"name"')
         answer = await wire.answer()
         assert answer.status == 408

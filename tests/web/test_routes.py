@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from runtime.web.door import error_response
 from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
 from runtime.web.routes import Routes, json_response, mount, parse_body, parse_path, parse_query
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from runtime.web.wire import Plain, Wire
 from tests.web.sample import make_app
 
@@ -198,7 +198,7 @@ def test_a_handler_with_an_input_of_unknown_kind_is_refused_at_once() -> None:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Running]:
-    async with start_on_loopback(make_app()) as running:
+    async with run_app(make_app()) as running:
         yield running
 
 
@@ -274,7 +274,7 @@ async def test_a_large_body_is_parsed_off_the_event_loop() -> None:
 
     app = make_app()
     mount(app, routes)
-    async with start_on_loopback(app) as running, aiohttp.ClientSession() as client:
+    async with run_app(app) as running, aiohttp.ClientSession() as client:
         for count in (1, 400_000):
             async with client.post(f"{running.url}/big", json={"values": "a" * count}) as answer:
                 assert (await answer.json())["name"] == str(count)

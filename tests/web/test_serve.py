@@ -159,7 +159,7 @@ async def test_a_thread_that_never_ends_does_not_keep_the_process_alive(root: Pa
             assert await server.stopped() == 0
         assert server.child.stderr is not None
         text = await server.child.stderr.read()
-    assert b"threads still run" in text
+    assert b"ending threads that still run" in text
     assert (
         b"ended with code 0" in text
     )  # the caller of run could still do its part, and its log is whole

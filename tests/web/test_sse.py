@@ -11,7 +11,7 @@ from aiohttp import web
 from runtime.web.access import HostPolicy
 from runtime.web.door import Door, install
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.serve import Running, start_on_loopback
+from runtime.web.serve import Running, run_app
 from runtime.web.sse import EventStream, ReaderGone, StreamClosed, frame
 from tests.web.raw import Wire, connected, head
 from tests.web.sample import render
@@ -58,7 +58,7 @@ async def streaming(
     app = web.Application()
     install(app, Door(render=render, hosts=HostPolicy.bound_to("127.0.0.1")))
     app.router.add_get("/stream", handle)
-    async with start_on_loopback(app) as server:
+    async with run_app(app) as server:
         yield server, ended
 
 

@@ -53,7 +53,7 @@ def write_head(writer: gguf.GGUFWriter, shape: Shape) -> None:
 
 
 def write_tokenizer(writer: gguf.GGUFWriter, words: vocabulary.Vocabulary) -> None:
-    """Tokens, merges, special ids and the chat template."""
+    """Write tokens, merges, special ids and the chat template."""
     kinds = [
         gguf.TokenType.CONTROL if token in SPECIAL else gguf.TokenType.NORMAL
         for token in words.tokens
@@ -71,7 +71,7 @@ def write_tokenizer(writer: gguf.GGUFWriter, words: vocabulary.Vocabulary) -> No
 
 
 def write_tensors(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor]) -> None:
-    """Matrices as q8_0, vectors in single precision."""
+    """Write matrices as q8_0 and vectors in single precision."""
     for name, tensor in weights.items():
         values = tensor.float().numpy()
         if values.ndim == 1:
@@ -82,7 +82,7 @@ def write_tensors(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor]) -> 
 
 
 def export(checkpoint: Path, target: Path) -> str:
-    """Write *target*; gives its SHA-256."""
+    """Write *target* and return its SHA-256."""
     summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
     weights: dict[str, torch.Tensor] = torch.load(checkpoint / "weights.pt", weights_only=True)
     tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
@@ -98,7 +98,7 @@ def export(checkpoint: Path, target: Path) -> str:
 
 
 def reopen(source: Path) -> tuple[Coach, Tokenizer]:
-    """The model and vocabulary of an exported file, as exact as its quantisation left them."""
+    """Return model and vocabulary of an exported file, with quantised weights."""
     reader = gguf.GGUFReader(source)
     weights = {
         tensor.name: torch.tensor(quants.dequantize(tensor.data, tensor.tensor_type))
@@ -124,7 +124,7 @@ def reopen(source: Path) -> tuple[Coach, Tokenizer]:
 
 
 def card(checkpoint: Path, target: Path, digest: str) -> str:
-    """The facts that lie beside the model file, as JSON."""
+    """Return the facts about the model file, as JSON."""
     summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
     facts = {
         "file": target.name,

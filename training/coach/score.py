@@ -67,13 +67,13 @@ def read_cases(path: Path = CASES) -> list[Case]:
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether the text has the word or number, and not only as a part of a longer one."""
+    """Whether the text contains the word or number as a whole."""
     whole = re.escape(wanted.casefold())
     return re.search(rf"(?<!\w)(?<!\d[.:]){whole}(?!\w|[.:]\d)", text.casefold()) is not None
 
 
 def faults(case: Case, reply: str) -> list[str]:
-    """What is wrong with the reply; empty when it is as it should be."""
+    """List the faults of a reply."""
     text = reply.casefold()
     problems = [f"lacks {wanted!r}" for wanted in case.all if not holds(reply, wanted)]
     problems += [f"lacks one of {group}" for group in case.any if not any(w in text for w in group)]
@@ -88,7 +88,7 @@ def faults(case: Case, reply: str) -> list[str]:
 
 
 def unreadable(reply: str) -> list[str]:
-    """What keeps the reply from being one to three plain sentences."""
+    """List why the reply is not one to three plain sentences."""
     problems = []
     sentences = [text.strip() for text in SENTENCE.split(reply.strip()) if text.strip()]
     if not 1 <= len(sentences) <= MOST_SENTENCES:
@@ -103,7 +103,7 @@ def unreadable(reply: str) -> list[str]:
 
 
 def converse(case: Case, chat: Chat) -> str:
-    """Play the turns of a case; gives the last reply."""
+    """Play the turns of a case and return the last reply."""
     messages: list[Message] = [{"role": "system", "content": case.system}] if case.system else []
     reply = ""
     for turn in case.turns:
@@ -115,7 +115,7 @@ def converse(case: Case, chat: Chat) -> str:
 
 @contextmanager
 def asking(model: Path) -> Iterator[Chat]:
-    """What answers a conversation with a GGUF file, always with the likeliest words."""
+    """Return a function that answers conversations with a GGUF file, greedily."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ("--port", "0", "--threads", "1", "--data-dir", folder)
         with start_server("runtime.llm", *flags, "--models-dir", str(model.parent)) as server:
@@ -131,7 +131,7 @@ def asking(model: Path) -> Iterator[Chat]:
 
 
 def judge(cases: Sequence[Case], chat: Chat) -> dict[str, tuple[str, list[str]]]:
-    """The reply to each case and what is wrong with it, by the id of the case."""
+    """Return the reply to each case and its faults, by the id of the case."""
     replies = {case.id: converse(case, chat) for case in cases}
     return {case.id: (replies[case.id], faults(case, replies[case.id])) for case in cases}
 
@@ -151,7 +151,7 @@ def table(cases: Sequence[Case], passed: Mapping[str, set[str]]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Score the models and print the table; 1 when a model file is missing."""
+    """Score the models and print the table; return 1 if a model file is missing."""
     parser = argparse.ArgumentParser(prog="python -m training.coach.score", description=__doc__)
     parser.add_argument("--model", type=Path, action="append", help="GGUF file, repeatable")
     parser.add_argument("--cases", type=Path, action="append", help="JSON lines, repeatable")

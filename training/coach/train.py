@@ -81,7 +81,7 @@ def build_corpus(settings: Settings, tokenizer: Tokenizer) -> Corpus:
 
 
 def new_tokenizer(seed: int, size: int) -> Tokenizer:
-    """A vocabulary trained on the first conversations."""
+    """Train a vocabulary on the first conversations."""
     return vocabulary.train(islice(conversations(seed), TOKENIZER_SAMPLE), size)
 
 
@@ -136,7 +136,7 @@ def step_loss(model: Coach, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
 
 
 def fit(model: Coach, corpus: Corpus, settings: Settings) -> dict[str, float]:
-    """Train until the time is up; gives steps, tokens, seconds and the final mean loss."""
+    """Train until the time is up; return steps, tokens, seconds and the final mean loss."""
     workers = optimizers(model, settings.rate)
     began, mean, seen = time.monotonic(), math.nan, 0
     for step, batch in enumerate(rows(corpus, settings)):
@@ -170,7 +170,7 @@ def fit(model: Coach, corpus: Corpus, settings: Settings) -> dict[str, float]:
 
 
 def arguments() -> tuple[Settings, Shape]:
-    """The settings from the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the checkpoint")
     parser.add_argument("--start", type=Path, help="model file to go on from")
@@ -191,20 +191,20 @@ def arguments() -> tuple[Settings, Shape]:
 
 
 def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:
-    """A fresh model and vocabulary, or those of the model file to go on from."""
+    """Return a new model and vocabulary, or those of the model file to continue from."""
     if settings.start is None:
         return Coach(shape), new_tokenizer(settings.seed, shape.vocabulary)
     return reopen(settings.start)
 
 
 def stages_before(start: Path) -> list[object]:
-    """The runs that made the model file *start*."""
+    """Return the runs that produced the model file *start*."""
     stages: list[object] = json.loads(start.with_suffix(".json").read_text("utf-8"))["training"]
     return stages
 
 
 def describe(settings: Settings, model: Coach, figures: dict[str, float]) -> str:
-    """What is written beside the weights, as JSON; `stages` holds the runs one after another."""
+    """Return the JSON summary of the weights; `stages` lists the runs in order."""
     ours = {
         name: value
         for name, value in asdict(settings).items()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.bridge.can.reader import NO_READER
 from runtime.bridge.service import Service
-from runtime.web.metrics import Family, Sample, counter, gauge, label_samples
+from runtime.web.metrics import Family, Sample, counter, gauge, to_samples
 
 
 def collect_families(service: Service) -> Iterator[Family]:
@@ -44,7 +44,7 @@ def _collect_outlets(service: Service) -> Iterator[Family]:
     outlets = {outlet.target.name: outlet for outlet in service.outlets}
 
     def samples(values: Mapping[str, float]) -> tuple[Sample, ...]:
-        return label_samples(({"outlet": name}, value) for name, value in values.items())
+        return to_samples(({"outlet": name}, value) for name, value in values.items())
 
     up = {name: int(outlet.state == "up") for name, outlet in outlets.items()}
     yield Family("bridge_outlet_up", "gauge", "1: the server took the last points.", samples(up))

@@ -22,7 +22,7 @@ from runtime.llm.app import assemble, make_app
 from runtime.llm.documents.document import LESSON, dump_metadata, hash_document, read_heading
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.instance import AlreadyRunning, address_of, claim
-from runtime.web.serve import CannotStart, start_on_loopback
+from runtime.web.serve import CannotStart, run_app
 
 CORPUS: Final = "corpus/chunks.jsonl"
 """Path of the chunks in a built course."""
@@ -335,7 +335,7 @@ async def _find_server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
         yield address
         return
     with lock:
-        async with start_on_loopback(make_app(assemble(settings))) as running:
+        async with run_app(make_app(assemble(settings))) as running:
             yield running.url
 
 

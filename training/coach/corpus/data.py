@@ -39,12 +39,12 @@ class Talk(BaseModel):
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """The file `data/<name>.toml` as it stands."""
+    """Read the file `data/<name>.toml`."""
     return tomllib.loads((files(__package__) / "data" / f"{name}.toml").read_text("utf-8"))
 
 
 def section(name: str, *keys: str) -> Mapping[str, Any]:
-    """A table inside a file."""
+    """Return a table of a file."""
     branch = table(name)
     for key in keys:
         branch = branch[key]
@@ -52,7 +52,7 @@ def section(name: str, *keys: str) -> Mapping[str, Any]:
 
 
 def texts(name: str, *keys: str) -> Texts:
-    """A list of texts inside a file."""
+    """Return a list of texts of a file."""
     return tuple(section(name, *keys[:-1])[keys[-1]])
 
 
@@ -72,7 +72,7 @@ def topics() -> tuple[Topic, ...]:
 
 
 def topic(topic_id: str) -> Topic:
-    """The topic of that id; raises KeyError."""
+    """Return the topic with this id; raises KeyError."""
     return {topic.id: topic for topic in topics()}[topic_id]
 
 

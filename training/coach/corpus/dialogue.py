@@ -1,4 +1,4 @@
-"""Puts exchanges together to conversations: system prompts, second turns, ChatML."""
+"""Builds conversations from exchanges: system prompts, second turns, ChatML."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -41,14 +41,14 @@ class Message:
 
 
 def first(rng: random.Random) -> Exchange:
-    """An exchange that stands alone."""
+    """Draw an exchange without context."""
     if rng.random() < 0.012:
         return _lost(rng)
     return rng.choices(list(KINDS), list(KINDS.values()))[0](rng)
 
 
 def _lost(rng: random.Random) -> Exchange:
-    """A second turn without a first one."""
+    """Draw a second turn without a first one."""
     kind = rng.choice(("why", "next", "drill", "more", "how"))
     prompt, _ = ask(
         rng.choice(data.texts("dialogue", "follow", kind)), {"c": values.corner(rng)}, rng
@@ -167,7 +167,7 @@ def chatml(messages: Sequence[Message]) -> str:
 
 
 def conversations(seed: int) -> Iterator[list[Message]]:
-    """Conversations without end, the same for the same seed."""
+    """Yield an endless, reproducible stream of conversations."""
     rng = random.Random(seed)  # noqa: S311 - nothing here is a secret
     while True:
         yield conversation(rng)

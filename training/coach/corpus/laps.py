@@ -21,7 +21,7 @@ def _reply(group: str, phrase: str, advice: str, slots: dict[str, str], rng: ran
 
 
 def compare(rng: random.Random) -> Exchange:
-    """A last lap beside the best one."""
+    """A last lap compared with the best one."""
     style = rng.choice(STYLES)
     best = values.lap_seconds(rng)
     step = rng.choice((rng.uniform(0.1, 0.9), rng.uniform(0.1, 3), rng.uniform(1, 12)))
@@ -107,7 +107,7 @@ def series(rng: random.Random) -> Exchange:
 
 
 def single(rng: random.Random) -> Exchange:
-    """One lap time and nothing to compare it with."""
+    """A single lap time."""
     time = values.lap_text(values.lap_seconds(rng), rng.choice(STYLES))
     slots = {"last": time, "best": time, "t": time, "n": str(rng.randint(1, 40))}
     prompt, _ = ask(rng.choice(data.texts("laps", "single", "ask")), slots, rng)

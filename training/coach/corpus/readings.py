@@ -1,4 +1,4 @@
-"""Replies to telemetry: what the numbers show, said with those numbers, and what to do."""
+"""Replies to telemetry: what the numbers show, with those numbers, and what to do."""
 
 import random
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Small talk, questions about the coach itself, and what it friendly turns down."""
+"""Small talk, questions about the coach itself, and friendly refusals."""
 
 import random
 from functools import cache
