@@ -66,6 +66,10 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
 UNSAFE: Final = frozenset("incidents-none danger-do wet-do".split())
 """Facts left out after a safety message: a driver who reports an incident is not told that there
 was none, and advice was given."""
+MILD: Final = frozenset("near_miss rain heat flat_out_dare fear unsure".split())
+"""Dangers that do not keep a driver off the track."""
+DRIVING: Final[frozenset[NeedKind]] = frozenset({"run_plan", "lap_goal"})
+"""Needs of a driver who wants to go on in spite of a danger."""
 FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
 """Needs whose answer no model can improve."""
@@ -322,12 +326,10 @@ class _Answering:
         before = self._talk.reading.hazard if self._talk.reading is not None else None
         if before is None or not reading.needs:
             return before
-        about = {need.slots.quantity for need in reading.needs}
-        return (
-            before
-            if any(quantity and quantity.startswith(before[:5]) for quantity in about)
-            else None
-        )
+        quantities = {need.slots.quantity for need in reading.needs}
+        about = any(quantity and quantity.startswith(before[:5]) for quantity in quantities)
+        drives = any(need.kind in DRIVING for need in reading.needs) and before not in MILD
+        return before if about or drives else None
 
     async def _tell(self, context: Context, reading: Reading, need: Need) -> tuple[Fact, ...]:
         owner = self._owner

@@ -202,6 +202,23 @@ async def test_danger_is_answered_first_and_alone(shared: Bridge) -> None:
     assert answer["emotion"] == "concerned"
 
 
+@pytest.mark.parametrize(
+    ("danger", "wish", "stays"),
+    [
+        ("I bumped my head on the roll bar and feel dizzy", "ten minutes left, shall I go", True),
+        ("the brake pedal went soft", "I have 20 minutes left, what do I do with them", True),
+        ("can I take turn 1 flat", "I have 20 minutes left, what do I do with them", False),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="function")
+async def test_who_wants_to_go_on_in_spite_of_a_danger_is_told_of_it_again(
+    alone: Bridge, danger: str, wish: str, stays: bool
+) -> None:
+    first = (await ask(alone, danger))["facts"][0]["kind"]
+    assert first.startswith("hazard-")
+    assert ((await ask(alone, wish))["facts"][0]["kind"] == first) is stays
+
+
 @pytest.mark.asyncio(loop_scope="function")
 async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
     answer = await ask(alone, "SELECT lap, count(*) AS n FROM frames GROUP BY lap ORDER BY lap")

@@ -110,7 +110,7 @@ trend-parted = Fahrer und Strecke lassen sich hier nicht trennen: Rundenzeiten a
 
 lap-compare = { $level ->
     [yes] Runde { $lap } und Runde { $other } sind gleich schnell: { $time }
-   *[no] Runde { $lap } ist { $gap } schneller als Runde { $other }: { $time } gegen { $other_time }
+   *[no] Runde { $lap } ({ $time }) ist { $gap } schneller als Runde { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
     [pair] Die Runden { $lap } und { $other } liegen in der Zeit am nächsten beieinander

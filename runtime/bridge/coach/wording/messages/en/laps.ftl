@@ -107,7 +107,7 @@ trend-parted = Driver and track cannot be parted here: lap times alone do not sh
 
 lap-compare = { $level ->
     [yes] Laps { $lap } and { $other } took the same time: { $time }
-   *[no] Lap { $lap } is { $gap } quicker than lap { $other }: { $time } against { $other_time }
+   *[no] Lap { $lap } ({ $time }) is { $gap } quicker than lap { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
     [pair] Laps { $lap } and { $other } are closest in time

@@ -107,7 +107,7 @@ trend-parted = Piloto y pista no se pueden separar aquí: los tiempos por sí so
 
 lap-compare = { $level ->
     [yes] Las vueltas { $lap } y { $other } tardaron lo mismo: { $time }
-   *[no] La vuelta { $lap } es { $gap } más rápida que la vuelta { $other }: { $time } frente a { $other_time }
+   *[no] La vuelta { $lap } ({ $time }) es { $gap } más rápida que la vuelta { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
     [pair] Las vueltas { $lap } y { $other } son las más cercanas en tiempo

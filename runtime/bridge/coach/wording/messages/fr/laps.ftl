@@ -107,7 +107,7 @@ trend-parted = Pilote et piste ne se séparent pas ici : les temps seuls ne mont
 
 lap-compare = { $level ->
     [yes] Les tours { $lap } et { $other } ont pris le même temps : { $time }
-   *[no] Le tour { $lap } est { $gap } plus rapide que le tour { $other } : { $time } contre { $other_time }
+   *[no] Le tour { $lap } ({ $time }) est { $gap } plus rapide que le tour { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
     [pair] Les tours { $lap } et { $other } sont les plus proches en temps
