@@ -421,7 +421,7 @@ async def test_a_small_model_is_not_asked_but_its_server_s_vectors_are_used(star
         start(model_url=model.url) as bridge,
     ):
         await fill(bridge)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             learning = coach_of(bridge).learning
             assert learning is not None
             await learning
