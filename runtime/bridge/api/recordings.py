@@ -150,7 +150,7 @@ class Registry(Wire):
 
     count: int
     signals: list[SignalRecord]
-    read_can_state: CanDiagnostics | None = absent("only with include_can_state")
+    can_state: CanDiagnostics | None = absent("only with include_can_state")
     unknown_can_ids: list[UnknownCanId] | None = absent("only with include_can_state")
 
 
