@@ -4,6 +4,9 @@ import asyncio
 import json
 import math
 import os
+import resource
+import selectors
+import socket
 import statistics
 import subprocess
 import sys
@@ -96,24 +99,15 @@ def run(command: Sequence[str], folder: Path) -> Cost:
     """Run a program to its end; raise RuntimeError with its output when it fails."""
     # Without this variable Python keeps its compiled modules between runs, as it does for users.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    with tempfile.TemporaryFile() as output:
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        wall_s = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            output.seek(0)
-            text = output.read().decode(errors="replace")[-2000:]
-            raise RuntimeError(f"{command[0]} ended with {process.returncode}:\n{text}")
-    return Cost(wall_s, usage.ru_utime + usage.ru_stime)
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    wall_s, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        text = (done.stdout + done.stderr)[-2000:]
+        raise RuntimeError(f"{command[0]} ended with {done.returncode}:\n{text}")
+    return Cost(wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 class Server:
@@ -176,6 +170,64 @@ async def serve_app(app: web.Application) -> None:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
     await asyncio.Event().wait()
+
+
+def request(path: str, body: bytes, content: str = "application/json") -> bytes:
+    """A POST request as bytes."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Client-Id: bench\r\n"
+    head += f"Content-Type: {content}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Client:
+    """A client with one persistent connection, and the requests that it sends."""
+
+    def __init__(self, port: int, source: Iterator[bytes]) -> None:
+        self.source = source
+        self.wire = socket.create_connection(("127.0.0.1", port))
+        self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.due = 0.0
+        self._answer = b""
+
+    def receive(self) -> bool:
+        """Read what has arrived; return whether the answer is complete."""
+        self._answer += self.wire.recv(65536)
+        head, end, body = self._answer.partition(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+        if not end or len(body) < int(length):
+            return False
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(self._answer.decode(errors="replace"))
+        self._answer = b""
+        return True
+
+
+def send_all(port: int, sources: Sequence[Iterator[bytes]], hz: float = 0.0) -> list[float]:
+    """Milliseconds until each answer to the requests of *sources*, one for each client.
+
+    A client waits for an answer before it sends its next request. With *hz* all clients together
+    send that many requests a second, and the time counts from when a request was due.
+    """
+    waiting, latencies_ms = selectors.DefaultSelector(), list[float]()
+    free = [Client(port, source) for source in sources]
+    for client in free:
+        waiting.register(client.wire, selectors.EVENT_READ, client)
+    began, number = time.perf_counter(), 0
+    while free or number > len(latencies_ms):
+        now = time.perf_counter()
+        due = began + number / hz if hz else now
+        if free and due <= now:
+            client = free.pop()
+            client.due = due
+            if (data := next(client.source, None)) is not None:
+                client.wire.sendall(data)
+                number += 1
+            continue
+        for key, _ in waiting.select(due - now if free else None):
+            if key.data.receive():
+                latencies_ms.append((time.perf_counter() - key.data.due) * 1e3)
+                free.append(key.data)
+    return latencies_ms
 
 
 @contextmanager

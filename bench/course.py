@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.common import ROOT, TOOLS, Cost, Figure, run
-from bench.lessons import Lesson, front_matter, make_lessons, practice, write, write_content
+from bench.lessons import Lesson, make_lessons, write, write_content
 
 ELEVENTY: Final = TOOLS / "node_modules" / "@11ty" / "eleventy" / "cmd.cjs"
 LESSONS: Final = 1000
@@ -81,7 +81,7 @@ def write_sources(folder: Path, lessons: list[Lesson]) -> list[Path]:
     """Write the lessons as the others read them: front matter, body and questions."""
     paths = [folder / f"{lesson.id}.md" for lesson in lessons]
     for path, lesson in zip(paths, lessons, strict=True):
-        write(path, front_matter(lesson) + lesson.body + practice(lesson))
+        lesson.write(path, practice=True)
     return paths
 
 

@@ -6,7 +6,6 @@ server, the store and the disk. The vectors form overlapping clusters, as those 
 
 import asyncio
 import json
-import math
 import os
 import sys
 import time
@@ -19,7 +18,16 @@ import numpy.typing as npt
 from aiohttp import web
 from usearch.index import Index
 
-from bench.common import Figure, Server, make_folder, percentiles, serve_app, start_server
+from bench.common import (
+    Figure,
+    Server,
+    make_folder,
+    percentiles,
+    request,
+    send_all,
+    serve_app,
+    start_server,
+)
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.documents.vectors import EXPANSION_SEARCH
 from runtime.llm.engine.embedding import Embedder, Passages
@@ -52,13 +60,6 @@ def make_vectors(count: int) -> Matrix:
     rows = rows + chance.standard_normal((count, WIDTH))
     unit: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit
-
-
-def find_nearest(rows: Matrix, query: Matrix) -> list[int]:
-    """The true neighbours, best first."""
-    scores = rows @ query
-    best = np.argpartition(-scores, NEAREST)[:NEAREST]
-    return [int(row) for row in best[np.argsort(-scores[best])]]
 
 
 class LookUp(Embedder):
@@ -118,41 +119,16 @@ def serve(folder: Path) -> int:
     return run(factory, "127.0.0.1", 0, ending=ENDING)  # type: ignore[arg-type]
 
 
-def request(path: str, body: object) -> bytes:
-    """A POST request as bytes."""
-    data = json.dumps(body).encode()
-    return (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Client-Id: bench\r\n"
-        f"Content-Length: {len(data)}\r\n\r\n"
-    ).encode() + data
-
-
 def document(number: int, chunks: int) -> bytes:
     """A request that adds a document whose chunks are the rows from *number* on."""
     fields = {"id": f"{number:06d}", "text": f"{number} {chunks}", "model": MODEL}
-    return request("/v1/documents", fields)
+    return request("/v1/documents", json.dumps(fields).encode())
 
 
-async def ask_all(port: int, requests: Sequence[bytes], clients: int) -> list[tuple[float, bytes]]:
-    """Milliseconds and body of each answer; the clients take requests from one queue."""
-    answers: list[tuple[float, bytes]] = [(math.nan, b"")] * len(requests)
-    queue = iter(range(len(requests)))
-
-    async def client() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for number in queue:
-            began = time.perf_counter()
-            writer.write(requests[number])
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-            body = await reader.readexactly(length)
-            answers[number] = (time.perf_counter() - began) * 1e3, body
-            if not head.startswith(b"HTTP/1.1 200"):
-                raise RuntimeError(body.decode())
-        writer.close()
-
-    await asyncio.gather(*(client() for _ in range(clients)))
-    return answers
+def search(number: int) -> bytes:
+    """A request for the neighbours of a row."""
+    fields = {"query": str(number), "model": MODEL, "k": NEAREST}
+    return request("/v1/search", json.dumps(fields).encode())
 
 
 def adds(server: Server, bare: Server, clients: int) -> Figure:
@@ -161,7 +137,7 @@ def adds(server: Server, bare: Server, clients: int) -> Figure:
     rates = []
     for program in (server, bare):
         began = time.perf_counter()
-        asyncio.run(ask_all(program.port, requests, clients))
+        send_all(program.port, [iter(requests)] * clients)
         rates.append(ADDED / (time.perf_counter() - began))
     what = f"documents a second, {clients} clients"
     return Figure(what, "1/s", rates[0], "bare aiohttp, nothing stored", rates[1])
@@ -180,10 +156,9 @@ async def serve_bare() -> None:
 
 def fill(server: Server) -> None:
     """Add all chunks and wait until their index is built."""
-    filling = [document(n, PER_DOCUMENT) for n in range(0, CHUNKS, PER_DOCUMENT)]
-    asyncio.run(ask_all(server.port, filling, CLIENTS))
-    search = request("/v1/search", {"query": "1", "model": MODEL})
-    while asyncio.run(ask_all(server.port, [search], 1))[0][0] > SCAN_MS:
+    filling = (document(n, PER_DOCUMENT) for n in range(0, CHUNKS, PER_DOCUMENT))
+    send_all(server.port, [filling] * CLIENTS)
+    while send_all(server.port, [iter([search(1)])])[0] > SCAN_MS:
         time.sleep(0.5)
 
 
@@ -203,20 +178,11 @@ def search_bare(folder: Path, rows: Matrix, queries: Sequence[int]) -> list[floa
 def searches(server: Server, folder: Path, rows: Matrix) -> Iterator[Figure]:
     """Searches of one client, one after the other."""
     queries = np.random.default_rng(3).integers(0, len(rows), ASKED).tolist()
-    requests = [
-        request("/v1/search", {"query": str(n), "model": MODEL, "k": NEAREST}) for n in queries
-    ]
-    answers = asyncio.run(ask_all(server.port, requests, 1))
-    hit_count = 0
-    for number, (_, body) in zip(queries, answers, strict=True):
-        hits = {int(hit["document_id"]) + hit["chunk_index"] for hit in json.loads(body)["data"]}
-        hit_count += len(hits & set(find_nearest(rows, rows[number])))
-    ours_ms, slow_ms = percentiles([ms for ms, _ in answers])
+    ours_ms, slow_ms = percentiles(send_all(server.port, [map(search, queries)]))
     bare_ms, _ = percentiles(search_bare(folder, rows, queries))
     what = f"search among {len(rows):,} over HTTP"
     yield Figure(f"{what}, p50", "ms", ours_ms, "bare usearch in a loop", bare_ms)
     yield Figure(f"{what}, p99", "ms", slow_ms)
-    yield Figure(f"{what}, the nearest {NEAREST} found", "share", hit_count / ASKED / NEAREST)
 
 
 def figures() -> Iterator[Figure]:
@@ -230,7 +196,7 @@ def figures() -> Iterator[Figure]:
         start_server("bench.documents", "bare") as bare,
     ):
         for program in (server, bare):  # warm up: the first requests load modules
-            asyncio.run(ask_all(program.port, [document(n, 1) for n in range(ASKED)], CLIENTS))
+            send_all(program.port, [iter([document(n, 1) for n in range(ASKED)])] * CLIENTS)
         for clients in (CLIENTS, CROWD):
             yield adds(server, bare, clients)
     with (

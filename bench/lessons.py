@@ -1,112 +1,194 @@
 """Synthetic lessons for the comparison of builds: the same bodies for ours and its peers."""
 
 import random
+import re
 import shutil
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import yaml
 
 from bench.common import ROOT
 
 LESSONS_A_PHASE: Final = 40
-PART: Final = yaml.safe_load((ROOT / "content" / "course.yaml").read_text("utf-8"))["parts"][0][
-    "id"
-]
-STAGES: Final = ("before", "during", "after", "after")
+WORDS: Final = """
+    angle apex axle balance brake camber chicane clutch corner crest cue curve damper delta dip
+    distance drill entry exit front gear grip hairpin inner kerb lap line load logger map marker
+    moment outer path pedal phase plot point pressure rear release review rhythm road sample sector
+    signal slip slope speed stage steering straight surface target throttle time trace track tyre
+    wheel window early late slow quick smooth narrow wide steady double single open closed light
+    hard soft clean shows hides explains moves delays shortens lengthens confirms loses gains
+""".split()
 OPTIONS: Final = ("at the same point", "a little earlier", "much later", "not at all")
+STAGES: Final = ("before", "during", "after", "after")
 EXPLANATION: Final = "The pressure falls in the marked section and nowhere else."
-FIRST: Final = (
-    "early late slow quick smooth narrow wide steady double single open closed loaded light hard "
-    "soft clean linked outer inner"
-).split()
-SECOND: Final = (
-    "brake throttle steering corner apex exit entry chicane hairpin straight kerb crest dip slope "
-    "gear tyre damper sector marker line"
-).split()
-THIRD: Final = (
-    "trace point release peak balance grip angle window map delta rhythm pressure transfer cue "
-    "check plot drill study review plan"
-).split()
-SUBJECTS: Final = (
-    "The driver",
-    "The recorded trace",
-    "A second lap",
-    "The front axle",
-    "The logger",
-    "A careful reader",
-    "The coach",
-    "This corner",
-)
-VERBS: Final = "shows hides explains moves delays shortens lengthens confirms".split()
-OBJECTS: Final = (
-    "the point where the pedal is released",
-    "a loss that the lap time alone cannot name",
-    "the distance between turn-in and apex",
-    "the load on the outer tyre",
-    "a difference of two tenths",
-    "the moment at which the car stops rotating",
-    "what the steering angle does after the apex",
-    "the speed carried on to the next straight",
-)
-TAILS: Final = (
-    "when the surface is **dry** and the tyres are warm",
-    "as long as `speed_ms` is sampled at *10 Hz* or more",
-    "before the next braking zone begins",
-    "even if the sector time looks the same",
-    "because grip is shared between braking and turning",
-    "while the throttle is still closed",
-)
+BODY: Final = '''\
+@prose
+
+## Idea: what the @name is
+
+@prose The lesson [@link](lesson:@link) shows the same in another corner.
+
+- @sentence
+- @sentence
+- @sentence
+- @sentence
+
+## Example: find it in a lap
+
+```python
+def first_above(samples: list[float], limit: float = @number.0) -> int | None:
+    """Index of the first sample above the limit."""
+    for index, value in enumerate(samples):
+        if value > limit:  # the pedal is in use from here
+            return index
+    return None
+
+
+print(first_above([0.0, 12.5, @number.5, 71.0]))
+```
+
+@prose
+
+| Lap | Peak pressure in bar | Time in s |
+|---:|---:|---:|
+| 1 | @number.1 | @number.25 |
+| 2 | @number.4 | @number.75 |
+| 3 | @number.9 | @number.31 |
+| 4 | @number.7 | @number.08 |
+
+## Exercise: mark the @name
+
+@prose
+
+1. @sentence
+2. @sentence
+3. @sentence
+
+## Solution: mark the @name
+
+```python
+laps = {"one": [82.1, 83.4, 81.9], "two": [82.6, 82.5, 82.4]}
+for label, times in laps.items():
+    spread = max(times) - min(times)
+    if spread * @number > 1.0:
+        print(f"{label}: spread {spread:.2f} s, look at the release")
+```
+
+@prose See [the sample data](https://example.org/data).
+
+## Recap
+
+@prose
+'''
 
 
 class Lesson(NamedTuple):
     """A synthetic lesson, from which our sources and those of the peers are written."""
 
     id: str
-    title: str
+    front_matter: dict[str, Any]
     body: str
-    prerequisite: str | None
+    questions: list[dict[str, Any]]
+    """Its quiz."""
 
-    @property
-    def questions(self) -> list[str]:
-        """The questions of its quiz; the answer to question *n* is option *n*."""
-        name = self.title.lower()
-        return [f"Number {n}: where does the {name} begin in the faster lap?" for n in range(1, 5)]
+    def write(self, path: Path, *, practice: bool = False) -> None:
+        """Write the source; with *practice*, the questions follow as Markdown."""
+        text = f"---\n{_yaml(self.front_matter)}---\n\n{self.body}"
+        if practice:
+            text += "\n## Practice questions\n"
+            for question in self.questions:
+                options = "".join(f"- {option['text']}\n" for option in question["options"])
+                answer = next(o["text"] for o in question["options"] if "correct" in o)
+                text += (
+                    f"\n**{question['prompt']}**\n\n{options}\nAnswer: {answer}. {EXPLANATION}\n"
+                )
+        write(path, text)
 
 
 def make_lessons(count: int) -> list[Lesson]:
     """Make *count* lessons of about 5 kB; the same count gives the same text."""
-    names = [" ".join(words) for words in product(FIRST, SECOND, THIRD)]
     chooser = random.Random(1)
-    chooser.shuffle(names)
-    ids = [name.replace(" ", "-") for name in names[:count]]
-    return [
-        Lesson(
-            id=ids[index],
-            title=name.capitalize(),
-            body=_body(chooser, name, chooser.choice(ids)),
-            prerequisite=ids[index - 1] if index % LESSONS_A_PHASE else None,
-        )
-        for index, name in enumerate(names[:count])
+    names = [f"{' '.join(chooser.choices(WORDS, k=2))} {number}" for number in range(count)]
+    ids = [name.replace(" ", "-") for name in names]
+    before = [ids[at - 1 : at] if at % LESSONS_A_PHASE else [] for at in range(count)]
+    return [_make_lesson(chooser, *lesson, ids) for lesson in zip(ids, names, before, strict=True)]
+
+
+def _make_lesson(
+    chooser: random.Random, lesson: str, name: str, before: list[str], ids: list[str]
+) -> Lesson:
+    """Make a lesson; *before* holds the id of the lesson that it builds on, if any."""
+
+    def say() -> str:
+        first, second, third, *others = chooser.choices(WORDS, k=12)
+        return f"The {' '.join(others)} is **{first}** where `{second}` is *{third}*."
+
+    link = chooser.choice(ids)
+    parts: dict[str, Callable[[], str]] = {
+        "prose": lambda: " ".join(say() for _ in range(4)),
+        "sentence": say,
+        "number": lambda: str(chooser.randrange(20, 60)),
+        "name": lambda: name,
+        "link": lambda: link,
+    }
+    front_matter = {
+        "id": lesson,
+        "title": name.capitalize(),
+        "status": "authored",
+        "summary": f"Find the {name} in recorded data and say what it costs.",
+        "objectives": [f"Mark the {name} of one lap.", f"Explain what the {name} changes."],
+        "prerequisites": before,
+        "minutes": 30,
+        "level": "core",
+        "equipment": ["laptop"],
+        "evidence": ["A plot of one event with its start and its end marked."],
+        "check": {
+            "prompt": "Two laps have the same time. Which of them leaves more to gain?",
+            "answer": "The one whose release is slower, because its tyre is loaded for longer.",
+        },
+        "references": [{"title": "Sample data", "url": "https://example.org/data"}],
+    }
+    questions = [
+        {
+            "id": f"question-{number}",
+            "stage": stage,
+            "prompt": f"Number {number}: where does the {name} begin in the faster lap?",
+            "options": [
+                {"text": option, **({"correct": True} if option == right else {})}
+                for option in OPTIONS
+            ],
+            "explanation": EXPLANATION,
+        }
+        for number, (stage, right) in enumerate(zip(STAGES, OPTIONS, strict=True), start=1)
     ]
+    body = re.sub(r"@(\w+)", lambda part: parts[part[1]](), BODY)
+    return Lesson(lesson, front_matter, body, questions)
 
 
 def write_content(lessons: list[Lesson], root: Path) -> None:
     """Write `root/content`: our own course, with the lessons at the end of one of its pathways."""
     content = root / "content"
     shutil.copytree(ROOT / "content", content)
-    phases = {}
+    part = yaml.safe_load((content / "course.yaml").read_text("utf-8"))["parts"][0]["id"]
+    phases = []
     for number, first in enumerate(range(0, len(lessons), LESSONS_A_PHASE)):
-        name = f"{SECOND[number % 20]}-{THIRD[number // 20]}-phase"
-        phases[name] = lessons[first : first + LESSONS_A_PHASE]
-        folder = content / "phases" / f"{9000 + number}-{name}"
-        write(folder / "phase.yaml", _yaml(_phase(name)))
-        for position, lesson in enumerate(phases[name], start=1):
-            home = folder / f"{position * 10:03}-{lesson.id}"
-            write(home / "lesson.md", front_matter(lesson) + lesson.body)
-            write(home / "quiz.yaml", _yaml(_quiz(lesson)))
+        phases.append(f"synthetic-phase-{number}")
+        folder = content / "phases" / f"{9000 + number}-{phases[-1]}"
+        fields = {
+            "id": phases[-1],
+            "title": f"Synthetic phase {number}",
+            "part": part,
+            "summary": "A synthetic phase of forty lessons for the speed comparison.",
+            "outcome": "The reader can mark every event of the phase.",
+            "checkpoint": {"prompt": "Which event costs most?", "answer": "The slow release."},
+        }
+        write(folder / "phase.yaml", _yaml(fields))
+        for place, lesson in enumerate(lessons[first : first + LESSONS_A_PHASE], start=1):
+            home = folder / f"{place * 10:03}-{lesson.id}"
+            lesson.write(home / "lesson.md")
+            write(home / "quiz.yaml", _yaml({"questions": lesson.questions}))
     pathway = next((content / "pathways").iterdir())
     fields = yaml.safe_load(pathway.read_text("utf-8"))
     write(pathway, _yaml(fields | {"steps": [*fields["steps"], *({"phase": p} for p in phases)]}))
@@ -122,139 +204,6 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def front_matter(lesson: Lesson) -> str:
-    """The front matter of an authored lesson."""
-    name = lesson.title.lower()
-    fields = {
-        "id": lesson.id,
-        "title": lesson.title,
-        "status": "authored",
-        "summary": f"Find the {name} in recorded data and say what it costs.",
-        "objectives": [f"Mark the {name} of one lap.", f"Explain what the {name} changes."],
-        "prerequisites": [lesson.prerequisite] if lesson.prerequisite else [],
-        "minutes": 30,
-        "level": "core",
-        "equipment": ["laptop"],
-        "evidence": ["A plot of one event with its start and its end marked."],
-        "check": {
-            "prompt": "Two laps have the same time. Which of them leaves more to gain?",
-            "answer": "The one whose release is slower, because its tyre is loaded for longer.",
-        },
-        "references": [{"title": "Sample data", "url": "https://example.org/data"}],
-    }
-    return f"---\n{_yaml(fields)}---\n\n"
-
-
-def practice(lesson: Lesson) -> str:
-    """The questions of the quiz as Markdown, for generators without quizzes."""
-    options = "".join(f"- {option}\n" for option in OPTIONS)
-    return "\n## Practice questions\n" + "".join(
-        f"\n**{n + 1}.** {prompt}\n\n{options}\nAnswer: {OPTIONS[n]}. {EXPLANATION}\n"
-        for n, prompt in enumerate(lesson.questions)
-    )
-
-
-def _yaml(fields: Mapping[str, object]) -> str:
+def _yaml(fields: dict[str, Any]) -> str:
     text: str = yaml.safe_dump(fields, sort_keys=False, width=1000)
     return text
-
-
-def _body(chooser: random.Random, name: str, link: str) -> str:
-    """About 4.2 kB: six headings, prose, a list, a table, two programs, links."""
-    rows = "\n".join(
-        f"| {n} | {chooser.uniform(20, 60):.1f} | {chooser.uniform(80, 95):.2f} |"
-        for n in range(1, 7)
-    )
-    items = "\n".join(f"- {_sentence(chooser)}" for _ in range(4))
-    limit, gain = chooser.randrange(20, 60), chooser.randrange(2, 9)
-    return f"""{_paragraph(chooser, 4)}
-
-## Idea: what the {name} is
-
-{_paragraph(chooser, 5)} The lesson [{link}](lesson:{link}) shows the same in another corner.
-
-{items}
-
-## Example: find it in a lap
-
-```python
-def first_above(samples: list[float], limit: float = {limit}.0) -> int | None:
-    \"\"\"Index of the first sample above the limit.\"\"\"
-    for index, value in enumerate(samples):
-        if value > limit:  # the pedal is in use from here
-            return index
-    return None
-
-
-print(first_above([0.0, 12.5, {limit}.5, 71.0]))
-```
-
-{_paragraph(chooser, 3)}
-
-| Lap | Peak pressure in bar | Time in s |
-|---:|---:|---:|
-{rows}
-
-## Exercise: mark the {name}
-
-{_paragraph(chooser, 4)}
-
-1. {_sentence(chooser)}
-2. {_sentence(chooser)}
-3. {_sentence(chooser)}
-
-## Solution: mark the {name}
-
-```python
-laps = {{"one": [82.1, 83.4, 81.9], "two": [82.6, 82.5, 82.4]}}
-for label, times in laps.items():
-    spread = max(times) - min(times)
-    if spread * {gain} > 1.0:
-        print(f"{{label}}: spread {{spread:.2f}} s, look at the release")
-```
-
-{_paragraph(chooser, 3)} See [the sample data](https://example.org/data).
-
-## Recap
-
-{_paragraph(chooser, 2)}
-"""
-
-
-def _sentence(chooser: random.Random) -> str:
-    words = [chooser.choice(choices) for choices in (SUBJECTS, VERBS, OBJECTS, TAILS)]
-    return " ".join(words) + "."
-
-
-def _paragraph(chooser: random.Random, sentences: int) -> str:
-    return " ".join(_sentence(chooser) for _ in range(sentences))
-
-
-def _quiz(lesson: Lesson) -> dict[str, object]:
-    questions = [
-        {
-            "id": f"{name}-question",
-            "stage": stage,
-            "prompt": prompt,
-            "options": [
-                {"text": option, **({"correct": True} if option == right else {})}
-                for option in OPTIONS
-            ],
-            "explanation": EXPLANATION,
-        }
-        for name, stage, prompt, right in zip(
-            SECOND, STAGES, lesson.questions, OPTIONS, strict=False
-        )
-    ]
-    return {"questions": questions}
-
-
-def _phase(name: str) -> dict[str, object]:
-    return {
-        "id": name,
-        "title": name.replace("-", " ").capitalize(),
-        "part": PART,
-        "summary": "A synthetic phase of forty lessons for the speed comparison.",
-        "outcome": "The reader can mark every event of the phase.",
-        "checkpoint": {"prompt": "Which event costs most?", "answer": "The slow release."},
-    }

@@ -19,6 +19,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from statistics import linear_regression
 from typing import Any, Final, NamedTuple
 
 import aiohttp
@@ -174,10 +175,7 @@ def growth(usage: list[Usage]) -> float:
     """Bytes a minute once the caches are full: the slope of the regression line."""
     began, ended = usage[0].t, usage[-1].t
     late = [mark for mark in usage if mark.t - began >= SETTLED * (ended - began)]
-    mean_t = sum(mark.t for mark in late) / len(late)
-    mean = sum(mark.memory for mark in late) / len(late)
-    spread = sum((mark.t - mean_t) ** 2 for mark in late)
-    return 60 * sum((mark.t - mean_t) * (mark.memory - mean) for mark in late) / spread
+    return 60 * linear_regression([m.t for m in late], [m.memory for m in late]).slope
 
 
 async def soak(servers: dict[str, Server], seconds: float) -> bool:
