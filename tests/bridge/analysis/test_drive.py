@@ -1,6 +1,5 @@
 """A session on its circuit: which laps, which corners, which frames."""
 
-import math
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.session.sessions import at, frames
+from tests.bridge.session.sessions import frames
 from tests.bridge.track.examples import DATA
 
 
@@ -68,38 +67,6 @@ def test_a_line_that_bends_everywhere_has_no_corners_but_a_geometry() -> None:
     assert drive.straights == ()
 
 
-def oval(laps: float, hz: float = 20.0) -> dict[str, np.ndarray]:
-    """Two straights of 300 m, two half circles of 60 m radius, driven to the right at 20 m/s."""
-    arc = math.pi * 60
-    length = 600 + 2 * arc
-    t = np.arange(0.0, laps * length / 20, 1 / hz)
-    s = (20 * t + length - 80) % length  # starts 80 m before the middle of nothing
-    x, y = np.empty_like(s), np.empty_like(s)
-    first, turn, second = s < 300, (s >= 300) & (s < 300 + arc), (s >= 300 + arc) & (s < 600 + arc)
-    last = s >= 600 + arc
-    x[first], y[first] = s[first], 60.0
-    angle = (s[turn] - 300) / 60
-    x[turn], y[turn] = 300 + 60 * np.sin(angle), 60 * np.cos(angle)
-    x[second], y[second] = 300 - (s[second] - 300 - arc), -60.0
-    angle = (s[last] - 600 - arc) / 60
-    x[last], y[last] = -60 * np.sin(angle), -60 * np.cos(angle)
-    return {"t": t, "speed_ms": np.full(len(t), 20.0), **at(x, y, lat0=46.0)}
-
-
-def test_corners_are_found_in_the_driven_line() -> None:
-    made = oval(3.3)
-    drive = drive_on(frames(made.pop("t"), **made))
-
-    assert drive.geometry == "detected"
-    assert [item.name for item in drive.corners] == ["C1", "C2"]
-    assert [item.direction for item in drive.corners] == ["right", "right"]
-    arc = math.pi * 60
-    for item in drive.corners:
-        window = (item.exit.distance_m - item.entry.distance_m) % drive.length_m
-        assert window == pytest.approx(arc, abs=20)
-    assert len(drive.straights) == 2
-
-
 @pytest.mark.parametrize("name", ["larkfell", "tarn-oval"])
 def test_track_files_give_their_own_corners_sectors_and_straights(name: str) -> None:
     from tools.drive import drive as synthetic
@@ -121,14 +88,6 @@ def test_sectors_and_straights_of_the_file_are_taken() -> None:
     assert drive.straights == track.straights
 
 
-def test_without_a_file_sectors_are_thirds() -> None:
-    drive = drive_on(ring_frames(2))
-
-    assert [sector.start_m for sector in drive.sectors] == pytest.approx(
-        [0, drive.length_m / 3, 2 * drive.length_m / 3]
-    )
-
-
 def test_without_positions_or_file_there_is_no_geometry() -> None:
     session = without(ring_frames(2, distance_m=lambda way: way % LENGTH), "lat", "lon")
     drive = drive_on(session, ring_track(line=False, corners=()))
@@ -144,16 +103,6 @@ def test_a_part_of_a_lap_has_no_line_of_its_own() -> None:
     drive = drive_on(ring_frames(0), partial=True)
 
     assert drive.geometry is None
-
-
-def test_a_driven_line_lies_where_was_driven() -> None:
-    line = drive_on(ring_frames(2, hz=10.0)).driven
-
-    assert line is not None
-    path = line.line.ring
-    centre_x, centre_y = path.x.mean(), path.y.mean()
-    radius = np.hypot(path.x - centre_x, path.y - centre_y)
-    np.testing.assert_allclose(radius, LENGTH / (2 * math.pi), rtol=5e-3)
 
 
 def test_fixes_that_drop_out_leave_the_line_to_the_others() -> None:

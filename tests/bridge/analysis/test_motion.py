@@ -22,7 +22,6 @@ from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import (
     LENGTH,
     OVAL,
-    drive_circle,
     drive_laps,
     on_track,
     oval,
@@ -256,10 +255,6 @@ def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> Non
 
     assert result.top_speed_kmh == max(top.top_speed_kmh for top in result.per_lap)
     assert result.from_lap is not None
-
-
-def test_a_circle_has_no_straights() -> None:
-    assert measure_straights(drive_circle()) == ()
 
 
 def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:

@@ -199,14 +199,6 @@ def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
     assert result["Turn 1"] == ()
 
 
-def test_passes_of_one_lap_are_those_of_the_session() -> None:
-    session = ring_frames(3, brake_bar=lambda way: 20.0 * between(way, 150, 230))
-    whole = list_passes(drive_on(session, ring_track()))
-    second = list_passes(drive_on(session, ring_track(), lap=2))
-
-    assert second == {name: (passes[1],) for name, passes in whole.items()}
-
-
 @given(
     hz=st.sampled_from([2.0, 10.0, 33.0]),
     speed=st.floats(15.0, 45.0),
