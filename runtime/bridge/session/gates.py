@@ -141,6 +141,26 @@ def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
     return crossings[_space_out(crossings, way)]
 
 
+def add_edges(series: Series, gate: Gate, starts: Numbers) -> Numbers:
+    """Add crossings less than a frame outside the recording, where a file of whole laps is cut.
+
+    The path goes on straight from its first two fixes backwards and from its last two forwards.
+    """
+    if len(series) < 3 or not series.fixed[[0, 1, -2, -1]].all():
+        return starts
+    edges = []
+    for outer, inner in ((0, 1), (-1, -2)):
+        along, across = measure_beside(gate, *(series[n][[outer, inner]] for n in ("lat", "lon")))
+        share = along[0] / (along[0] - along[1]) if along[0] != along[1] else math.nan
+        beside = across[0] + share * (across[1] - across[0])
+        forward = (along[1] - along[0]) * (inner - outer) > 0
+        if forward and -1 < share <= 0 and abs(beside) <= gate.half_width_m:
+            edges.append(series.t[outer] + share * (series.t[inner] - series.t[outer]))
+    apart = [edge for edge in edges if not (np.abs(starts - edge) < AGAIN_S).any()]
+    merged: Numbers = np.sort(np.append(starts, apart))
+    return merged
+
+
 def _space_out(t: Numbers, way: Numbers) -> list[int]:
     """Pick the crossings that are late and far enough after the one before."""
     kept: list[int] = []

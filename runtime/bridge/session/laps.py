@@ -13,6 +13,7 @@ from runtime.bridge.session.gates import (
     LONGEST_S,
     SHORTEST_S,
     ChosenGate,
+    add_edges,
     choose_gate,
     find_lap_starts,
 )
@@ -268,7 +269,8 @@ class _Cut(NamedTuple):
 
     def through(self, chosen: ChosenGate) -> list[Segment]:
         """Cut laps from one pass of a gate to the next."""
-        return self.between("gps", chosen.keep(find_lap_starts(self.series, chosen.gate, self.way)))
+        starts = find_lap_starts(self.series, chosen.gate, self.way)
+        return self.between("gps", chosen.keep(add_edges(self.series, chosen.gate, starts)))
 
     def is_served(self, segments: Sequence[Segment]) -> bool:
         """Whether a gate still cuts the laps being driven: the last one ended recently."""

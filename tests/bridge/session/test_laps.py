@@ -121,6 +121,24 @@ def test_an_even_circle_has_even_laps_with_a_way_out_and_in() -> None:
     assert laps.gate == GATE
 
 
+@pytest.mark.parametrize(
+    ("begin_m", "seconds", "lap_kinds"),
+    [
+        (1.0, 119.95, ["lap", "lap", "lap"]),  # one metre behind the line to two before it
+        (1.0, 130.0, ["lap", "lap", "lap", "in"]),
+        (3.0, 130.0, ["out", "lap", "lap", "in"]),  # a frame before would not cross the line
+        (-200.0, 127.7, ["out", "lap", "lap", "in"]),
+    ],
+)
+def test_a_file_that_was_cut_at_the_line_holds_whole_laps(
+    begin_m: float, seconds: float, lap_kinds: list[str]
+) -> None:
+    laps = detect(circle(seconds, begin_m=begin_m), gate=GATE, track_length_m=1000.0)
+
+    assert kinds(laps) == lap_kinds
+    assert durations(laps) == pytest.approx([40.0] * lap_kinds.count("lap"), abs=2e-3)
+
+
 def test_the_full_session_is_always_there() -> None:
     laps = detect(circle(130, hz=10), gate=GATE)
 
