@@ -45,6 +45,8 @@ class Value(NamedTuple):
     unit: Unit
     signed: bool = False
     """Whether a plus sign is shown, for differences."""
+    side: str = ""
+    """Key of a message ``side-…`` that is said instead of a minus: 3 m after the entry."""
 
 
 class Term(NamedTuple):

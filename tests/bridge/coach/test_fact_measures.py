@@ -303,7 +303,11 @@ def test_the_worst_braking_is_where_the_way_to_the_apex_costs_most() -> None:
 
 def test_places_on_both_sides_of_the_entry_are_told_apart() -> None:
     side, values = orient("brake_point", Value(3.0, "m"), Value(-2.0, "m"))
-    assert (side.key, [value.number for value in values]) == ("before-entry-mixed", [3.0, -2.0])
+    assert (side.key, *values) == (
+        "before-entry",
+        Value(3.0, "m"),
+        Value(-2.0, "m", side="after-entry"),
+    )
     assert orient("brake_point", Value(-3.0, "m"), Value(-2.0, "m"))[0].key == "after-entry"
 
 

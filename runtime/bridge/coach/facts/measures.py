@@ -230,13 +230,14 @@ def label(spread: Spread) -> dict[str, Cell]:
 
 def orient(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
     """Return which side of the entry or apex the first value lies on, and all values as distances
-    on that side; the side is ``mixed`` if another value lies across."""
+    on that side; those that lie across are negative and say so."""
     if quantity not in _SIDES:
         return Term("side", "none"), values
     behind = values[0].number < 0
-    turned = tuple(Value(-v.number if behind else v.number, v.unit) for v in values)
-    mixed = "-mixed" if any(v.number < 0 for v in turned) else ""
-    return Term("side", _SIDES[quantity][behind] + mixed), turned
+    numbers = (-value.number if behind else value.number for value in values)
+    side, across = _SIDES[quantity][behind], _SIDES[quantity][not behind]
+    turned = (Value(number, "m", side=across if number < 0 else "") for number in numbers)
+    return Term("side", side), tuple(turned)
 
 
 def is_high(quantity: Quantity, order: Order | None) -> bool:

@@ -243,6 +243,11 @@ class Reader:
             for i, behind in ends.items()
         ):
             return True
+        at = first - 1
+        while self._word(at) in articles:
+            at -= 1
+        if self._word(at) in self.words.lists["out_of"]:
+            return False
         parts = (f"{self._word(i)} {self._word(end)}" for i in range(max(first - 3, 0), first))
         behind = any(self._match(i, self.words.lists["left_out"]) > i for i in range(end, end + 3))
         return behind or not without.isdisjoint(parts)  # leave lap 6 out
@@ -261,6 +266,11 @@ class Reader:
 
     def _noun(self, i: int, noun: Noun) -> int:
         return self._match(i, self.words.lists[noun])
+
+    def _leads_number(self, i: int) -> bool:
+        """Whether the noun at a piece belongs to a number behind it: lap 2 of "turn 4 lap 2"."""
+        end = self._match(i, self.words.nouns)
+        return end > i and self._word(end).isdigit()
 
     def _touches(self, i: int) -> bool:
         """Whether no space follows a piece."""
@@ -400,6 +410,7 @@ class Reader:
             return [Mention("amount", i, unit[1], Value(round(number[0] * factor, 6), name))]
         # many languages say "one lap" for "a lap"
         behind = self._noun(more, "lap") if number[0] != 1 else more
+        behind = more if self._leads_number(more) else behind
         return [Mention("amount", i, behind, Value(number[0], ""))] if behind > more else []
 
     def _lap(self, i: int) -> list[Mention]:
@@ -432,8 +443,10 @@ class Reader:
         return (end, number[0], number[1] + (leads is None)) if end in (1, -1) else None
 
     def _sector(self, i: int) -> list[Mention]:
-        """Read sectors by number, ordinal or name."""
+        """Read sectors by number, ordinal or name, or all of them."""
         noun = self.words.lists["sector"]
+        if (end := self._match(i, self.words.lists["every_sector"])) > i:
+            return [Mention("sector", i, end, n) for n in range(1, len(self.names.sectors) + 1)]
         for number, name in enumerate(self.names.sectors, 1):
             end = self._match_name(i, name)
             beside = self._match(end, noun) > end or self._word(i - 1) in noun
@@ -573,10 +586,14 @@ class Reader:
         if number is None or number[0] not in places:
             return []
         after = self._word(number[1])
-        if self._match(number[1], self.words.nouns) > number[1] or after in lists["no_corner"]:
+        apart = self._leads_number(number[1])  # of 4 lap 2
+        noun_behind = not apart and self._match(number[1], self.words.nouns) > number[1]
+        if noun_behind or after in lists["no_corner"]:
             return []
         fits = before in lists["bare"] | lists["bare_at_end"] | lists["bare_words"]
-        fits &= after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
+        fits &= (
+            apart or after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
+        )
         fits |= at > i or of_laps or (leads and after in _END | lists["adding"])
         fits |= left and after in lists["list"]  # throw out 4 and 6
         return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []

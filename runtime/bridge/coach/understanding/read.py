@@ -221,7 +221,8 @@ class _Reader:
         needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
         first = needs[0] if len(parts) == 2 else whole
         _, colon, tail = text.rpartition(": ")
-        needs += [further._read(tail, None)] if colon else []
+        leads_in = colon and not any(_list_filled(further._slots(text[: -len(tail)])))
+        needs += [further._read(tail, None)] if leads_in else []
         needs = [need for need in needs if need.kind not in _TALK]
         if len(parts) == 2 and first in needs and first.score * FULL >= SURE_TWICE:
             after = _Reader(
@@ -266,6 +267,9 @@ class _Reader:
         own, straights = self.words.vocabulary, self.words.lists["straight"]
         return spell(tidy(text, self.language), counts, self.names, own, straights)
 
+    def _slots(self, text: str) -> Slots:
+        return read_slots(text, self.language, self._about(text))
+
     def _mask(self, text: str) -> str:
         return mask_names(text, self.language, self._about(text))
 
@@ -283,14 +287,14 @@ class _Reader:
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
         """Suggest the three likeliest needs."""
         text = self.plain(text)
-        slots = read_slots(text, self.language, self._about(text))
+        slots = self._slots(text)
         ranked = self.rank(text, slots, vector)[:8]
         likely = [kind for kind, score in ranked if score > SURE / 2]
         kinds = dict.fromkeys(move(kind, slots) for kind in (*likely, *USUAL))
         return tuple(Need(kind, slots, 0.0) for kind in kinds if kind not in _TALK)[:3]
 
     def _read(self, text: str, vector: Numbers | None, *, part: bool = False) -> Need:
-        slots = read_slots(text, self.language, self._about(text))
+        slots = self._slots(text)
         if (term := find_term(text, self.language)) is not None:
             return Need("explain", replace(slots, concept=term))
         words = fold(self._mask(text)).split()
@@ -520,7 +524,13 @@ def _grammar(slots: Slots) -> NeedKind | None:
     how = {*_list_filled(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     measurable = slots.quantity in UNITS and slots.quantity != "time"
     everywhere = slots.every_corner and slots.drivers
-    if (measurable and how) or (slots.where and slots.order in ORDERS) or everywhere:
+    if slots.order == "mean" and slots.quantity in (None, "time") and not any(_places(slots)):
+        return "lap_average"
+    if (
+        (measurable and (how or slots.open))
+        or (slots.where and slots.order in ORDERS)
+        or everywhere
+    ):
         return "measure"
     if slots.concept == "sector" and not slots.sectors:
         of_lap: NeedKind = "sector_times" if slots.laps else "sector_rank"
@@ -602,6 +612,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "alike": slots.order == "alike",
         "alike laps": slots.order == "alike" and slots.which == "lap" and not place,
         "two laps": len(own) == 2,
+        "best": slots.laps == ("best",),
         "their lap": any(isinstance(lap, Their) for lap in slots.laps),
         "beaten": driver and slots.tally and timed and bool(slots.laps or slots.gains is not None),
         "offers corners": slots.offers and len(slots.corners) > 1,
@@ -669,7 +680,7 @@ def _topic(last: Need) -> Topic:
     listed = of_laps or timed or "each" in slots.laps or slots.all_laps
     ranks = kind in _RANKS and slots.where and not any(_places(slots))
     end = slots.which or ("lap" if listed else "corner" if ranks else None)
-    end = "sector" if kind == "sector_rank" else end
+    end = "sector" if kind == "sector_rank" or len(slots.sectors) > 1 else end
     number: Noun = "lap" if slots.laps or of_laps else "corner"
     number = "corner" if slots.corners else "sector" if slots.sectors else number
     left_out: Noun = "corner" if end == "corner" else "lap"

@@ -431,7 +431,7 @@ def _find_lap_words(
         near = f" {' '.join(before[-4:])} "
         goes_on = leaves and not joins.isdisjoint(before[-2:])  # without the best and the worst
         leaves = goes_on or remove_words(near, words.lists["without"]) != near
-        (out if leaves else kept).append(lap)
+        (out if leaves and lap != "each" else kept).append(lap)
     return kept, out, rest, amounts
 
 

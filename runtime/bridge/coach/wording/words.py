@@ -78,6 +78,9 @@ class Words:
 
     def _cell(self, cell: Cell, *, spoken: bool) -> str | int | FluentType:
         match cell:
+            case Value() if cell.side:
+                away = cell._replace(number=abs(cell.number), side="")
+                return f"{self._plain(away, spoken=spoken)}{self.term(Term('side', cell.side))}"
             case Value() if spoken:
                 return self._format(*say_value(cell, self._of(cell), self._locale))
             case Value():

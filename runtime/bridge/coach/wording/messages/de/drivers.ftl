@@ -24,7 +24,7 @@ rival-corner = { $corner }{ $on ->
 rival-sector = Sektor { $sector }: { $side ->
     [behind] { $gap } langsamer als { $other }
     [ahead] { $gap } schneller als { $other }
-   *[level] gleichauf mit { $other }
+   *[level] gleichauf mit { $other }, { $gap } Unterschied
 }, { $own } gegen { $theirs }.
 rival-sectors = Nach Sektoren gegen { $other } (Plus ist langsamer): Sektor 1 { $s1 }, Sektor 2 { $s2 }, Sektor 3 { $s3 }.
 rival-split = Gegen { $other }: { $entry } bis zum Scheitel (Bremsen), { $apex } am Scheitel, { $exit } am Ausgang; { $most ->

@@ -24,7 +24,7 @@ group-right = Rechtskurven
 group-slow = langsame Kurven
 group-fast = schnelle Kurven
 loss-groups = Am meisten kosten { $first }: { $first_lost } ({ $first_corners }); { $second } { $second_lost } ({ $second_corners }), { loss-basis }.
-loss-total = Insgesamt { $gain } je Runde: übliche Runde { $usual }, beste { $best } (Runde { $lap }).
+loss-total = Insgesamt { $gain } je Runde: { $usual } in der üblichen Runde, { $best } in der besten (Runde { $lap }).
 loss-most = { $sector ->
     [0] { $corner } kostet am meisten
    *[other] In Sektor { $sector } kostet { $corner } am meisten

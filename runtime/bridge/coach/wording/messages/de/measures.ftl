@@ -37,13 +37,9 @@ at-apex_exit = {" "}vom Scheitel bis zum Ausgang
 at-entry_exit = {" "}vom Eingang bis zum Ausgang
 side-none = {""}
 side-before-entry = {" "}vor der Kurve
-side-before-entry-mixed = {" "}vor der Kurve (Minus: nach dem Eingang)
 side-after-entry = {" "}nach dem Kurveneingang
-side-after-entry-mixed = {" "}nach dem Kurveneingang (Minus: vor dem Eingang)
 side-before-apex = {" "}vor dem Scheitel
-side-before-apex-mixed = {" "}vor dem Scheitel (Minus: nach dem Scheitel)
 side-after-apex = {" "}nach dem Scheitel
-side-after-apex-mixed = {" "}nach dem Scheitel (Minus: vor dem Scheitel)
 end-high = am höchsten
 end-low = am niedrigsten
 end-early = am frühesten
@@ -69,7 +65,7 @@ measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } im Mittel von { laps-counted }; übliche Runde { $usual }.
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } im Mittel von { laps-counted }; { $usual } in der üblichen Runde.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } insgesamt in { laps-counted }, im Mittel { $mean } je Runde.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
@@ -155,19 +151,19 @@ rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth
     } { $second } mit { $second_value }
 }; am anderen Ende { $last } mit { $last_value }.
 rank-level = { $count } { places-all } gleich, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
-compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
-    [usual] übliche Runde
-   *[lap] Runde { $lap }
-} { $own }{ $side }; { $other ->
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own }{ $side } { $own_of ->
+    [usual] in der üblichen Runde
+   *[lap] in Runde { $lap }
+}; { $other ->
     [none] {""}
-   *[other] { $other },{" "}
-}{ $against ->
-    [usual] übliche Runde
-    [best_pass] beste Durchfahrt (Runde { $target_lap })
-    [best_lap] beste Runde (Runde { $target_lap })
-    [plan] Plan der Strecke
-   *[lap] Runde { $target_lap }
-} { $theirs }: { $ahead ->
+   *[other] { $other }{" "}
+}{ $theirs } { $against ->
+    [usual] in der üblichen Runde
+    [best_pass] bei der besten Durchfahrt (Runde { $target_lap })
+    [best_lap] in der besten Runde (Runde { $target_lap })
+    [plan] im Plan der Strecke
+   *[lap] in Runde { $target_lap }
+}: { $ahead ->
     [none] {""}
    *[other] { $ahead }{" "}
 }{ $compared ->
@@ -179,7 +175,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [short] { $difference } kürzer
    *[high] { $difference } mehr
 }{ $both ->
-    [yes] {"; übliche Runden "}{ $usual } und { $other_usual }
+    [yes] {"; üblich sind "}{ $usual } und { $other_usual }
    *[no] {""}
 }{ $lost ->
     [yes] {"; die Kurve kostet"} { $loss } { loss-when }
@@ -187,7 +183,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [gained] {"; die Kurve bringt"} { $loss } { loss-when }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }{ $usual }{ $side } in der üblichen Runde, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
     [width] , eine Spanne von { $width } über { $count } Runden, Standardabweichung { $spread }
     [some] {"; etwas davon in"} { $hits } von { $count } Runden
    *[so] {"; so in"} { $hits } von { $count } Runden
@@ -232,7 +228,7 @@ claim-flat = { $where }, { $lifted ->
 }.
 beside-usual = { $few ->
     [yes] {""}
-   *[no] {"; "}übliche Runde { $usual }
+   *[no] {"; "}{ $usual } in der üblichen Runde
 }
 laps-counted = { $count ->
     [one] einer Runde
@@ -248,7 +244,7 @@ which-lap = { $lap ->
 }
 whose-first = { $whose ->
     [none] {""}
-   *[other] { $whose },{" "}
+   *[other] { $whose }{" "}
 }
 loss-when = { $own_of ->
     [lap] auf dieser Runde

@@ -24,7 +24,7 @@ rival-corner = { $corner }{ $on ->
 rival-sector = Sector { $sector }: { $side ->
     [behind] { $gap } slower than { $other }
     [ahead] { $gap } quicker than { $other }
-   *[level] level with { $other }
+   *[level] level with { $other }, { $gap } apart
 }, { $own } against { $theirs }.
 rival-sectors = By sector against { $other } (plus is slower): sector 1 { $s1 }, sector 2 { $s2 }, sector 3 { $s3 }.
 rival-split = Against { $other }: { $entry } up to the apexes (braking), { $apex } at them, { $exit } out of them; { $most ->

@@ -25,7 +25,7 @@ group-right = right-handers
 group-slow = slow corners
 group-fast = fast corners
 loss-groups = Most is lost in the { $first }: { $first_lost } ({ $first_corners }); in the { $second } { $second_lost } ({ $second_corners }), { loss-basis }.
-loss-total = { $gain } a lap in all: usual lap { $usual }, best { $best } (lap { $lap }).
+loss-total = { $gain } a lap in all: { $usual } on the usual lap, { $best } on the best (lap { $lap }).
 loss-most = { $sector ->
     [0] { $corner } costs most
    *[other] In sector { $sector } { $corner } costs most

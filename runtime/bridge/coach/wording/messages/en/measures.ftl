@@ -37,13 +37,9 @@ at-apex_exit = {" "}from apex to exit
 at-entry_exit = {" "}from entry to exit
 side-none = {""}
 side-before-entry = {" "}before the corner
-side-before-entry-mixed = {" "}before the corner (minus: after the entry)
 side-after-entry = {" "}after the corner entry
-side-after-entry-mixed = {" "}after the corner entry (minus: before the entry)
 side-before-apex = {" "}before the apex
-side-before-apex-mixed = {" "}before the apex (minus: after the apex)
 side-after-apex = {" "}after the apex
-side-after-apex-mixed = {" "}after the apex (minus: before the apex)
 end-high = the highest
 end-low = the lowest
 end-early = the earliest
@@ -69,7 +65,7 @@ measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } on average over { laps-counted }; usual lap { $usual }.
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } on average over { laps-counted }; { $usual } on the usual lap.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } in total over { laps-counted }, { $mean } a lap on average.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
@@ -152,19 +148,19 @@ rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth
     } { $second } { $second_value }
 }; at the other end { $last } { $last_value }.
 rank-level = { $count } { places-all } alike, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
-compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
-    [usual] usual lap
-   *[lap] lap { $lap }
-} { $own }{ $side }; { $other ->
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own }{ $side } { $own_of ->
+    [usual] on the usual lap
+   *[lap] on lap { $lap }
+}; { $other ->
     [none] {""}
-   *[other] { $other },{" "}
-}{ $against ->
-    [usual] usual lap
-    [best_pass] best pass (lap { $target_lap })
-    [best_lap] best lap (lap { $target_lap })
-    [plan] circuit plan
-   *[lap] lap { $target_lap }
-} { $theirs }: { $ahead ->
+   *[other] { $other }{" "}
+}{ $theirs } { $against ->
+    [usual] on the usual lap
+    [best_pass] on the best pass (lap { $target_lap })
+    [best_lap] on the best lap (lap { $target_lap })
+    [plan] in the circuit plan
+   *[lap] on lap { $target_lap }
+}: { $ahead ->
     [none] {""}
    *[other] { $ahead }{" "}
 }{ $compared ->
@@ -176,7 +172,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [short] { $difference } shorter
    *[high] { $difference } higher
 }{ $both ->
-    [yes] {"; usual laps "}{ $usual } and { $other_usual }
+    [yes] {"; usually "}{ $usual } and { $other_usual }
    *[no] {""}
 }{ $lost ->
     [yes] {"; the corner costs"} { $loss } { loss-when }
@@ -184,7 +180,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [gained] {"; the corner gains"} { $loss } { loss-when }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }{ $usual }{ $side } on the usual lap, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
     [width] , a range of { $width } over { $count } laps, standard deviation { $spread }
     [some] {"; some on"} { $hits } of { $count } laps
    *[so] {"; so on"} { $hits } of { $count } laps
@@ -233,7 +229,7 @@ laps-counted = { $count ->
 }
 beside-usual = { $few ->
     [yes] {""}
-   *[no] {"; "}usual lap { $usual }
+   *[no] {"; "}{ $usual } on the usual lap
 }
 places-all = { $of ->
     [road] straights
@@ -245,7 +241,7 @@ which-lap = { $lap ->
 }
 whose-first = { $whose ->
     [none] {""}
-   *[other] { $whose },{" "}
+   *[other] { $whose }{" "}
 }
 loss-when = { $own_of ->
     [lap] on that lap

@@ -24,7 +24,7 @@ rival-corner = { $corner }{ $on ->
 rival-sector = Sector { $sector }: { $side ->
     [behind] { $gap } más que { $other }
     [ahead] { $gap } menos que { $other }
-   *[level] a la par de { $other }
+   *[level] a la par de { $other }, { $gap } de diferencia
 }, { $own } frente a { $theirs }.
 rival-sectors = Por sectores frente a { $other } (más es más lento): sector 1 { $s1 }, sector 2 { $s2 }, sector 3 { $s3 }.
 rival-split = Frente a { $other }: { $entry } hasta los vértices (frenando), { $apex } en ellos, { $exit } en las salidas; { $most ->

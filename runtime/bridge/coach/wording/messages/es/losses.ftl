@@ -24,7 +24,7 @@ group-right = curvas a derechas
 group-slow = curvas lentas
 group-fast = curvas rápidas
 loss-groups = Lo que más cuesta, { $first }: { $first_lost } ({ $first_corners }); { $second }: { $second_lost } ({ $second_corners }), { loss-basis }.
-loss-total = { $gain } por vuelta en total: vuelta habitual { $usual }, mejor { $best } (vuelta { $lap }).
+loss-total = { $gain } por vuelta en total: { $usual } en la vuelta habitual, { $best } en la mejor (vuelta { $lap }).
 loss-most = { $sector ->
     [0] Donde más se pierde: { $corner }
    *[other] Donde más se pierde en el sector { $sector }: { $corner }

@@ -37,13 +37,9 @@ at-apex_exit = {" "}del vértice a la salida
 at-entry_exit = {" "}de la entrada a la salida
 side-none = {""}
 side-before-entry = {" "}antes de la curva
-side-before-entry-mixed = {" "}antes de la curva (menos: tras la entrada)
 side-after-entry = {" "}después de la entrada
-side-after-entry-mixed = {" "}después de la entrada (menos: antes de la entrada)
 side-before-apex = {" "}antes del vértice
-side-before-apex-mixed = {" "}antes del vértice (menos: tras el vértice)
 side-after-apex = {" "}después del vértice
-side-after-apex-mixed = {" "}después del vértice (menos: antes del vértice)
 end-high = el valor más alto
 end-low = el valor más bajo
 end-early = lo más temprano
@@ -69,7 +65,7 @@ measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } de media en { laps-counted }; vuelta habitual { $usual }.
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } de media en { laps-counted }; { $usual } en la vuelta habitual.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } en total en { laps-counted }, { $mean } por vuelta de media.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
@@ -152,19 +148,19 @@ rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth
     } { $second } ({ $second_value })
 }; en el otro extremo { $last } ({ $last_value }).
 rank-level = { $count } { places-all } iguales, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
-compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
-    [usual] vuelta habitual
-   *[lap] vuelta { $lap }
-} { $own }{ $side }; { $other ->
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own }{ $side } { $own_of ->
+    [usual] en la vuelta habitual
+   *[lap] en la vuelta { $lap }
+}; { $other ->
     [none] {""}
-   *[other] { $other },{" "}
-}{ $against ->
-    [usual] vuelta habitual
-    [best_pass] mejor paso (vuelta { $target_lap })
-    [best_lap] mejor vuelta (vuelta { $target_lap })
-    [plan] plan del circuito
-   *[lap] vuelta { $target_lap }
-} { $theirs }: { $ahead ->
+   *[other] { $other }{" "}
+}{ $theirs } { $against ->
+    [usual] en la vuelta habitual
+    [best_pass] en el mejor paso (vuelta { $target_lap })
+    [best_lap] en la mejor vuelta (vuelta { $target_lap })
+    [plan] en el plan del circuito
+   *[lap] en la vuelta { $target_lap }
+}: { $ahead ->
     [none] {""}
    *[other] { $ahead }{" "}
 }{ $compared ->
@@ -176,7 +172,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [short] { $difference } menos
    *[high] { $difference } más
 }{ $both ->
-    [yes] {"; vueltas habituales "}{ $usual } y { $other_usual }
+    [yes] {"; normalmente "}{ $usual } y { $other_usual }
    *[no] {""}
 }{ $lost ->
     [yes] {"; la curva cuesta"} { $loss } { loss-when }
@@ -184,7 +180,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [gained] {"; en la curva se ganan"} { $loss } { loss-when }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }{ $usual }{ $side } en la vuelta habitual, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
     [width] , una diferencia de { $width } en { $count } vueltas, desviación típica { $spread }
     [some] {"; algo en"} { $hits } de { $count } vueltas
    *[so] {"; así en"} { $hits } de { $count } vueltas
@@ -233,7 +229,7 @@ laps-counted = { $count ->
 }
 beside-usual = { $few ->
     [yes] {""}
-   *[no] {"; "}vuelta habitual { $usual }
+   *[no] {"; "}{ $usual } en la vuelta habitual
 }
 places-all = { $of ->
     [road] rectas
@@ -245,7 +241,7 @@ which-lap = { $lap ->
 }
 whose-first = { $whose ->
     [none] {""}
-   *[other] { $whose },{" "}
+   *[other] { $whose }{" "}
 }
 loss-when = { $own_of ->
     [lap] en esa vuelta

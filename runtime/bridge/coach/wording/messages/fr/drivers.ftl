@@ -27,7 +27,7 @@ rival-corner = { $corner }{ $on ->
 rival-sector = Secteur { $sector } : { $side ->
     [behind] { $gap } de plus que { $other }
     [ahead] { $gap } de moins que { $other }
-   *[level] à égalité avec { $other }
+   *[level] à égalité avec { $other }, à { $gap } près
 }, { $own } contre { $theirs }.
 rival-sectors = Par secteur contre { $other } (plus : plus lent) : secteur 1 { $s1 }, secteur 2 { $s2 }, secteur 3 { $s3 }.
 rival-split = Contre { $other } : { $entry } jusqu'à la corde (freinage), { $apex } à la corde, { $exit } en sortie ; { $most ->

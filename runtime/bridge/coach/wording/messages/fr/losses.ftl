@@ -24,7 +24,7 @@ group-right = virages à droite
 group-slow = virages lents
 group-fast = virages rapides
 loss-groups = Perte la plus grande, { $first } : { $first_lost } ({ $first_corners }) ; { $second } : { $second_lost } ({ $second_corners }), { loss-basis }.
-loss-total = { $gain } par tour au total : tour habituel { $usual }, meilleur { $best } (tour { $lap }).
+loss-total = { $gain } par tour au total : { $usual } au tour habituel, { $best } au meilleur (tour { $lap }).
 loss-most = { $sector ->
     [0] { THE($corner) } coûte le plus
    *[other] dans le secteur { $sector }, { THE($corner) } coûte le plus

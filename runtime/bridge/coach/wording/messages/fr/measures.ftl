@@ -37,13 +37,9 @@ at-apex_exit = {" "}de la corde à la sortie
 at-entry_exit = {" "}de l'entrée à la sortie
 side-none = {""}
 side-before-entry = {" "}avant le virage
-side-before-entry-mixed = {" "}avant le virage (moins : après l'entrée)
 side-after-entry = {" "}après l'entrée du virage
-side-after-entry-mixed = {" "}après l'entrée du virage (moins : avant l'entrée)
 side-before-apex = {" "}avant la corde
-side-before-apex-mixed = {" "}avant la corde (moins : après la corde)
 side-after-apex = {" "}après la corde
-side-after-apex-mixed = {" "}après la corde (moins : avant la corde)
 end-high = la valeur la plus haute
 end-low = la valeur la plus basse
 end-early = le plus tôt
@@ -69,7 +65,7 @@ measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }{ lap-who } : { $mean }{ $side } en moyenne sur { laps-counted } ; tour habituel { $usual }.
+measure-mean = { $where }, { $what }{ $at }{ lap-who } : { $mean }{ $side } en moyenne sur { laps-counted } ; { $usual } au tour habituel.
 measure-total = { $where }, { $what }{ $at }{ lap-who } : { $total } au total sur { laps-counted }, soit { $mean } par tour en moyenne.
 measure-peak = { $where }, { $what }{ $at }{ lap-who } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
     [yes] , { $place }
@@ -152,19 +148,19 @@ rank-places = { $where } : { $what }{ $at }{ lap-who } { $value }{ $side }, { nt
     } { $second } ({ $second_value })
 } ; à l'autre bout { $last } ({ $last_value }).
 rank-level = { $count } { places-all } à égalité, { $what }{ $at }{ lap-who } : { $value }{ $side } ({ which-lap }).
-compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
-    [usual] tour habituel
-   *[lap] tour { $lap }
-} { $own }{ $side } ; { $other ->
+compare = { $where }, { $what }{ $at } : { whose-first }{ $own }{ $side } { $own_of ->
+    [usual] au tour habituel
+   *[lap] au tour { $lap }
+} ; { $other ->
     [none] {""}
-   *[other] { $other },{" "}
-}{ $against ->
-    [usual] tour habituel
-    [best_pass] meilleur passage (tour { $target_lap })
-    [best_lap] meilleur tour (tour { $target_lap })
-    [plan] plan du circuit
-   *[lap] tour { $target_lap }
-} { $theirs } : { $ahead ->
+   *[other] { $other }{" "}
+}{ $theirs } { $against ->
+    [usual] au tour habituel
+    [best_pass] au meilleur passage (tour { $target_lap })
+    [best_lap] au meilleur tour (tour { $target_lap })
+    [plan] au plan du circuit
+   *[lap] au tour { $target_lap }
+} : { $ahead ->
     [none] {""}
    *[other] { $ahead }{" "}
 }{ $compared ->
@@ -176,7 +172,7 @@ compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     [short] { $difference } de moins
    *[high] { $difference } de plus
 }{ $both ->
-    [yes] {" ; tours habituels "}{ $usual } et { $other_usual }
+    [yes] {" ; d'habitude "}{ $usual } et { $other_usual }
    *[no] {""}
 }{ $lost ->
     [yes] {" ; le virage coûte"} { $loss } { loss-when }
@@ -184,7 +180,7 @@ compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     [gained] {" ; le virage fait gagner"} { $loss } { loss-when }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }{ lap-who } : { whose-first }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who } : { whose-first }{ $usual }{ $side } au tour habituel, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
     [width] , un écart de { $width } sur { $count } tours, écart type { $spread }
     [some] {" ; il y en a sur"} { $hits } des { $count } tours
    *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
@@ -233,7 +229,7 @@ laps-counted = { $count ->
 }
 beside-usual = { $few ->
     [yes] {""}
-   *[no] {" ; "}tour habituel { $usual }
+   *[no] {" ; "}{ $usual } au tour habituel
 }
 places-all = { $of ->
     [road] lignes droites
@@ -245,7 +241,7 @@ which-lap = { $lap ->
 }
 whose-first = { $whose ->
     [none] {""}
-   *[other] { $whose },{" "}
+   *[other] { $whose }{" "}
 }
 loss-when = { $own_of ->
     [lap] sur ce tour
