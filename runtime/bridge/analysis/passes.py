@@ -80,7 +80,8 @@ class Pass(NamedTuple):
     """Without sign."""
     max_combo_g: float | None
     coast_seconds: float | None
-    """Coasting from the start of the approach to the exit; see `is_coasting`."""
+    """Coasting from the start of the approach, or from a lift before it that leads into the
+    braking, to the exit; see `is_coasting`."""
     steering_corrections: int | None
     """Changes of the steering's side, with 3 degrees or more on both sides."""
     nothing_time_s: float | None
@@ -276,7 +277,7 @@ class _Meter:
             throttle_at_exit_pct=nan_to_none(series["throttle_pct"][at.last - 1]),
             max_g_lat=highest(np.abs(series["g_lat"][inside])),
             max_combo_g=highest(series.combo_g[inside]),
-            coast_seconds=self._measure_coasting(slice(at.start, at.last)),
+            coast_seconds=self._measure_coasting(slice(self._find_lift(at, point), at.last)),
             steering_corrections=_count_corrections(series["steering_deg"][inside]),
             nothing_time_s=self._measure_nothing_time(reach),
         )
@@ -294,6 +295,15 @@ class _Meter:
             return None, None
         point, ended = at.entry_m - float(self._way[begun]), int(self._ends[final - 1])
         return point, float(self._way[ended]) - at.entry_m if ended < at.last else None
+
+    def _find_lift(self, at: _Window, point: float | None) -> int:
+        """Return the frame in which the throttle closed for the braking that began *point* metres
+        before the entry, or for the corner itself; not after the start of the approach."""
+        before = at.entry_m - max(point or 0.0, 0.0)
+        begun = int(np.searchsorted(self._way[at.since : at.first], before)) + at.since
+        pushed = np.flatnonzero(~(self._series["throttle_pct"][at.since : begun] < CLOSED_PCT))
+        closed = at.since + int(pushed[-1]) + 1 if len(pushed) else at.since
+        return min(closed, at.start)
 
     def _crossing(self, i: int, place: float) -> tuple[float, float | None]:
         """Return time and speed (km/h) at a place between frame *i* and the one before."""

@@ -112,6 +112,18 @@ def test_time_on_no_pedal_and_coasting(released_m: float, opened_m: float, secon
     assert p.throttle_at_exit_pct == 80.0
 
 
+def test_a_lift_before_the_braking_counts_as_coasting_of_its_corner() -> None:
+    session = ring_frames(
+        1,
+        hz=100.0,
+        brake_bar=lambda way: 30.0 * between(way, 150, 200),
+        throttle_pct=lambda way: 80.0 * (between(way, 0, 20) + between(way, 60, 110) + (way > 200)),
+    )
+
+    p = one(drive_on(session, ring_track()))
+    assert p.coast_seconds == pytest.approx((150 - 110) / 25, abs=0.011)
+
+
 @pytest.mark.parametrize(("amplitude", "corrections"), [(10.0, 4), (3.0, 4), (2.9, 0), (0.0, 0)])
 def test_steering_corrections_need_three_degrees_on_both_sides(
     amplitude: float, corrections: int

@@ -190,6 +190,23 @@ def test_a_claimed_loss_is_checked_by_its_size(offset_s: float, verdict: str) ->
     assert tell("measure", about)[0].verdict == verdict
 
 
+@pytest.mark.parametrize(("corner", "verdict"), [("Turn 1", "right"), ("Turn 7", "wrong")])
+def test_hard_braking_is_checked_beside_the_hardest_of_the_circuit(
+    corner: str, verdict: str
+) -> None:
+    said = Slots(corners=(corner,), quantity="brake_pressure", pedal="brake", claims=True)
+    own, hardest = tell("measure", said)
+    assert (own.verdict, own.kind, hardest.kind) == (verdict, "measure-best", "rank-places")
+
+
+def test_a_why_that_supposes_the_contrary_is_put_right_first() -> None:
+    of = scene().rivals["Ben"]
+    assert of is not None
+    for gains, verdict in ((False, None), (True, "wrong")):
+        asked = Slots(("Turn 8",), drivers=("Ben",), why=True, gains=gains)
+        assert tell("rival_how", asked)[0].verdict == verdict
+
+
 def test_never_to_lift_in_a_corner_is_checked_by_the_throttle() -> None:
     slots = Slots(corners=("Turn 1",), pedal="lift", claims=True, negated=True)
     (fact,) = tell("measure", slots)

@@ -207,6 +207,15 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
             ("mi sector 2 vuelta por vuelta", "y quitando la cuatro, ¿cuál es la mejor?"),
             {"without": (4,), "besides": (), "sectors": (2,), "which": "lap", "order": "most"},
         ),
+        (("Einlenktempo Kurve 8",), {"quantity": "speed", "spot": "entry"}),
+        (("me puedes decir la presión de freno en la curva 6",), {"whether": False}),
+        (("mit welchem Tempo komme ich aus der 6 raus",), {"corners": ("Turn 6",), "besides": ()}),
+        (("T8: me v Ben in seconds",), {"corners": ("Turn 8",), "drivers": ("Ben",)}),
+        (("average lap", "and without the mistake?"), {"without": ("odd",)}),
+        (
+            ("wer ist in Kurve 1 schneller, Ben oder ich", "und in der nächsten?"),
+            {"corners": ("Turn 2",)},
+        ),
         (
             ("how many laps under one fifty four", "and under 53?"),
             {"amounts": (Value(113, "lap_time"),), "side": "below"},

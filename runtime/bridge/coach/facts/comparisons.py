@@ -73,6 +73,8 @@ _NONE: Final[Mapping[str, float]] = {
     "brakings": 0.5,
 }
 """Up to this much counts as none, over a lap or in a corner."""
+_HARD: Final = 0.7
+"""Braking is hard from this share of the highest usual pressure on."""
 _BRAKING: Final = ("brake_point", "brake_pressure", "brake_time", "brakings")
 _PLACES: Final = ("brake_point", "brake_release", "throttle_point", "speed")
 """Quantities meant to be the same on every lap."""
@@ -915,6 +917,8 @@ def _check(view: View) -> Facts:
     plain = not (same or slots.amounts or ordered or rivals)
     if plain and quantity in ("throttle", "full_throttle") and find_passes_in(drive, where):
         quantity = "throttle"
+    elif plain and quantity == "brake_pressure" and where:
+        return _check_hard(view.about(quantity=quantity, spot=None), where)
     elif plain and quantity in _BRAKING:
         quantity = "brake_time"
     spread = find_spread(drive, quantity, where, None if plain else slots.spot)
@@ -978,6 +982,18 @@ def _check_flat(view: View, spread: Spread, laps: Sequence[int]) -> Fact:
     if flat and 0 < len(lifted) < len(values):
         return replace(fact, verdict="partly")
     return judge(fact, replace(slots, negated=False), so=flat != bool(lifted))
+
+
+def _check_hard(view: View, where: str) -> Facts:
+    """Check whether the braking into a corner is hard, beside the hardest of the circuit."""
+    spread = find_spread(view.drive, "brake_pressure", where, None)
+    rank = _tell_rank(view.about(claims=False, corners=(), order="most", which="corner"))
+    most = rank[0].values["value"]
+    if spread is None or not isinstance(most, Value):
+        return tell_values(view)
+    so = spread.usual.number >= _HARD * most.number
+    own = _tell_laps(view.about(whether=False), spread)
+    return (judge(own, view.slots, so=so), *rank[:1])
 
 
 def _check_rank(view: View, spread: Spread, laps: Sequence[int]) -> Facts:

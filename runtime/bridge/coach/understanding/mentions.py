@@ -243,11 +243,6 @@ class Reader:
             for i, behind in ends.items()
         ):
             return True
-        at = first - 1
-        while self._word(at) in articles:
-            at -= 1
-        if self._word(at) in self.words.lists["out_of"]:
-            return False
         parts = (f"{self._word(i)} {self._word(end)}" for i in range(max(first - 3, 0), first))
         behind = any(self._match(i, self.words.lists["left_out"]) > i for i in range(end, end + 3))
         return behind or not without.isdisjoint(parts)  # leave lap 6 out

@@ -417,6 +417,8 @@ class _Reader:
         nth = slots.place if slots.place > 1 else after
         if not nth or slots.of_those or slots.corners or slots.sectors:
             return None
+        if after and (beyond := self._find_next_place(last.slots)):
+            return Need(last.kind, replace(last.slots, **beyond))
         if last.kind in _RANKS:
             return Need(last.kind, replace(last.slots, place=nth))
         if last.kind in _ADVICE:
@@ -425,6 +427,16 @@ class _Reader:
             end: Literal["best", "slowest"] = "slowest" if "slowest" in last.slots.laps else "best"
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
         return None
+
+    def _find_next_place(self, last: Slots) -> dict[str, Any]:
+        """Return the corner or sector behind the only one that was named; empty: several, none."""
+        corners = [corner.name for corner in self.names.corners]
+        sectors = list(range(1, len(self.names.sectors) + 1))
+        for name, places in (("corners", corners), ("sectors", sectors)):
+            named = getattr(last, name)
+            if len(named) == 1 and named[0] in places:
+                return {name: (places[(places.index(named[0]) + 1) % len(places)],)}
+        return {}
 
     def _apply_term(
         self, words: Sequence[str], slots: Slots, last: Need, score: float
@@ -578,7 +590,11 @@ def move(kind: NeedKind, slots: Slots) -> NeedKind:
     """Correct the kind by the slots."""
     if slots.quantity == "traffic" and slots.laps:  # laps show something of it
         return "corner_explain" if slots.corners else "lap_explain"
-    if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE | {"run_plan"}:
+    if (
+        slots.quantity in UNRECORDED
+        and kind not in _TALK | _KNOWLEDGE
+        and (kind != "run_plan" or slots.quantity == "fuel")
+    ):
         return "unrecorded"
     signs, moves = set(_signs(slots)), read_moves()
     kind = next((to for sign, to in moves.scopes.get(kind, {}).items() if sign in signs), kind)
@@ -605,6 +621,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     signs = {
         "corner": place,
         "sector": sector,
+        "sector against driver": sector and driver and not slots.alone,
         "lap": laps,
         "no place": not (place or sector),
         "asked": slots.open and not slots.why,

@@ -107,6 +107,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     leaves_out = bool(without or words_without or besides)
     denied = _remove_harmless(spoken, language, quantity, leaves_out=leaves_out)
     asks = _find_asks(plain, denied, language)
+    pedal = _find_first("pedals", plain, language)
+    if asks["how_far"]:
+        quantity = _PLACED.get(cast("Quantity", quantity or pedal), quantity)
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     apart = laps or words or asks["ranked"] or any(what for what, _ in also)
     order = _find_order(unranked, language, which, quantity, apart=bool(apart))
@@ -181,7 +184,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         drivers=drivers,
         strange=tuple(m.value for m in mentions if isinstance(m.value, Strange)),
         quantity=quantity,
-        pedal=_find_first("pedals", plain, language),  # type: ignore[arg-type]
+        pedal=pedal,  # type: ignore[arg-type]
         spot=spot,
         also=also,
         order=order,  # type: ignore[arg-type]
@@ -392,9 +395,12 @@ def _find_lap_words(
             places += [number] if number > 0 and number != own else []
         return places
 
+    slips: set[int] = set()
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
-            word = cast("LapWord", key)
+            word = cast("LapWord", "odd" if key == "slip" else key)
+            if key == "slip":
+                slips.add(match.start())
             if word == "best" or word == "slowest":
                 nearby = [*rest[: match.start()].split()[-1:], *match[0].split()]
                 own = place_in(nearby)
@@ -431,7 +437,8 @@ def _find_lap_words(
         near = f" {' '.join(before[-4:])} "
         goes_on = leaves and not joins.isdisjoint(before[-2:])  # without the best and the worst
         leaves = goes_on or remove_words(near, words.lists["without"]) != near
-        (out if leaves and lap != "each" else kept).append(lap)
+        if leaves or at not in slips:  # the lap of a slip only where it is left out
+            (out if leaves and lap != "each" else kept).append(lap)
     return kept, out, rest, amounts
 
 
