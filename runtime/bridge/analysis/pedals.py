@@ -61,6 +61,8 @@ BEHIND_S: Final = 3.0
 """A throttle that opens up to this long after the exit belongs to the corner."""
 HELD_S: Final = 0.3
 """A throttle that is open for less than this was only brushed."""
+HELD_SHARE: Final = 0.9
+"""The brake is held at its peak down to this share of it."""
 HARD_BAR: Final = 25.0
 AHEAD_M: Final = 400.0
 PUSHED_PCT: Final = 50.0
@@ -413,19 +415,20 @@ def _measure_brake_end(series: Series, name: str, passes: Sequence[Pass]) -> Bra
 
 
 def measure_release(series: Series, passage: Pass) -> float | None:
-    """Measure how fast a pass released the brake: bar a second from the peak to below 2 bar.
+    """Measure how fast a pass released the brake: bar a second from the last time at 90 % of the
+    peak, where the release begins however long the pressure was held, to below 2 bar.
 
     None if it did not brake above 2 bar, or did not release the brake before the exit.
     """
     brake = series["brake_bar"][passage.approach : passage.last]
     if passage.peak_brake_bar is None or passage.peak_brake_bar <= RELEASED_BAR:
         return None
-    peak = int(np.nanargmax(brake))
-    free = np.flatnonzero(is_off_brake(series)[passage.approach + peak : passage.last])
+    held = int(np.flatnonzero(brake >= HELD_SHARE * passage.peak_brake_bar)[-1])
+    free = np.flatnonzero(is_off_brake(series)[passage.approach + held : passage.last])
     if not len(free):
         return None
-    t = series.t[passage.approach + peak : passage.approach + peak + int(free[0]) + 1]
-    return (passage.peak_brake_bar - RELEASED_BAR) / float(t[-1] - t[0])
+    t = series.t[passage.approach + held : passage.approach + held + int(free[0]) + 1]
+    return (float(brake[held]) - RELEASED_BAR) / float(t[-1] - t[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a question asks for: its kind and the names in it; pure values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -319,6 +319,15 @@ class Slots:
     """Laps over which a loss is asked for: "what is that over ten laps"; 0: one lap."""
     adds: bool = False
     """Whether its names add to the earlier ones: "and turn 11 on top"."""
+
+
+def find_runs(laps: Iterable[Lap]) -> tuple[tuple[int, ...], ...]:
+    """Return the two runs of lap numbers, such as the first three and the last three; else none."""
+    numbers = sorted(lap for lap in laps if isinstance(lap, int))
+    cuts = [at for at in range(1, len(numbers)) if numbers[at] > numbers[at - 1] + 1]
+    if len(cuts) != 1 or not 2 <= cuts[0] <= len(numbers) - 2:
+        return ()
+    return tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])
 
 
 @dataclass(frozen=True)

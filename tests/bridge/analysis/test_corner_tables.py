@@ -60,6 +60,16 @@ def test_the_release_rate_is_pressure_by_time() -> None:
     assert first.release_rate_bar_s == pytest.approx(50 / 50 * 25, rel=0.02)
 
 
+def test_the_release_begins_where_the_brake_is_no_longer_held() -> None:
+    def brake(way: Numbers) -> Numbers:
+        return np.interp(way % 1000, [110, 120, 200, 225], [0, 50, 50, 0])
+
+    (first, _) = measure_brake_ends(
+        drive_on(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())
+    ).corners
+    assert first.release_rate_bar_s == pytest.approx(50 / 25 * 25, rel=0.03)
+
+
 def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
     smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
 

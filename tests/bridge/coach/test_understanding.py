@@ -207,6 +207,12 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
             ("mi sector 2 vuelta por vuelta", "y quitando la cuatro, ¿cuál es la mejor?"),
             {"without": (4,), "besides": (), "sectors": (2,), "which": "lap", "order": "most"},
         ),
+        (("apex speed turn 4 and exit speed turn 9 on lap 3",), {"laps": (3,), "spot": "apex"}),
+        (("what is trail braking", "do I do any in turn 2"), {"corners": ("Turn 2",)}),
+        (
+            ("wer ist im zweiten Sektor schneller, Ben oder ich", "und im letzten?"),
+            {"sectors": (3,), "drivers": ("Ben",)},
+        ),
         (("Einlenktempo Kurve 8",), {"quantity": "speed", "spot": "entry"}),
         (("me puedes decir la presión de freno en la curva 6",), {"whether": False}),
         (("mit welchem Tempo komme ich aus der 6 raus",), {"corners": ("Turn 6",), "besides": ()}),

@@ -908,7 +908,7 @@ def _range(
 def _check(view: View) -> Facts:
     """Check a claim by what it names: drivers, laps, amounts, a rank, a share."""
     slots, drive, rivals = view.slots, view.drive, view.rivals
-    quantity, where = slots.quantity or "time", (*slots.corners, *slots.straights, None)[0]
+    quantity, where = slots.quantity or "time", places_of(drive, slots)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED
     if quantity == "time" and where and find_passes_in(drive, where) and not laps:
@@ -1060,6 +1060,10 @@ def _explain_corner(view: View) -> Facts:
     facts, loss = reviews.corner_explain(view), reviews.first(view)
     asks = view.slots.why and view.lap and loss is not None and not view.other
     ways = explain_speed(view, loss, loss.other.lap) if asks and loss is not None else ()
+    if view.slots.spot == "exit" and len(view.slots.corners) == 1 and not view.other:
+        opened = find_spread(view.drive, "full_point", view.slots.corners[0], None)
+        ways = (_tell_laps(view.about(order=None, claims=False), opened),) if opened else ways
+        return (facts[0], *ways, *facts[1:])
     return (facts[0], *ways) if ways else facts
 
 

@@ -38,7 +38,7 @@ from runtime.bridge.coach.facts.view import (
     teller,
     usual_s,
 )
-from runtime.bridge.coach.need import LapWord, NeedKind, Quantity
+from runtime.bridge.coach.need import LapWord, NeedKind, Quantity, find_runs
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.laps import Segment
 
@@ -164,15 +164,6 @@ def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
     return {"which": which, "named": named, "count": len(pool), "out": len(out)}
 
 
-def _runs(view: View) -> list[tuple[int, ...]]:
-    """Return the two runs of named laps, such as the first three and the last three."""
-    numbers = sorted(numbers_of(view.named))
-    cuts = [at for at in range(1, len(numbers)) if numbers[at] > numbers[at - 1] + 1]
-    if len(cuts) != 1 or not 2 <= cuts[0] <= len(numbers) - 2:
-        return []
-    return [tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])]
-
-
 def _average(view: View, pool: Sequence[Segment]) -> Fact:
     times = [lap.duration_s for lap in pool]
     values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
@@ -183,7 +174,7 @@ def _tell_average(view: View) -> Facts:
     slots, sided = view.slots, view.slots.side or view.slots.gains is not None
     if sided and (slots.tally or slots.which == "lap") and not view.named:
         return _tell_count(view)
-    if runs := _runs(view):
+    if runs := find_runs(numbers_of(view.named)):
         return tuple(_tell_average(view.about(laps=run))[0] for run in runs)
     ends = {"best", "slowest"}.issuperset(view.slots.laps)  # mentioned next to it, not its laps
     if ends and len(view.named) > 1:

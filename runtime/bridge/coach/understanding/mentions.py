@@ -161,6 +161,8 @@ class Words:
         asks = asks.replace("*", r"\w*")
         self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
         """Separators of two questions."""
+        self.joined = re.compile(rf",?\s+(?:{joins})\s+", re.IGNORECASE)
+        """What stands between two things."""
         written = f"{(FOLDER / f'{language}.yaml').read_text('utf-8')} {' '.join(shared['units'])}"
         self.vocabulary = frozenset(re.findall(r"[a-z]+", written)).union(*self.lists.values())
         """Correctly spelt words."""
@@ -302,6 +304,10 @@ class Reader:
         ranks = self._match(behind, self.words.lists["superlative"]) > behind
         near = f" {' '.join(piece.word for piece in self.pieces[behind : behind + 3])} "
         orders = self.words.tables["orders"]
+        topic = self.names.topic
+        bare = noun == "sector" and topic is not None and topic.number == noun
+        if bare and number is not None and self._word(end) in _END:  # and in the last?
+            return Numbered(number, i, end)
         ranks &= any(orders[end].search(near) for end in ("most", "least", "worst"))
         counts = number is not None and behind > end and not ranks  # not: the second slowest one
         return Numbered(number or 0, i, behind) if counts else None
@@ -418,7 +424,8 @@ class Reader:
         elif ordinal is None and (several := self._end_laps(i)):
             end, count, at = several
             behind, lists = self._noun(at, "lap"), self.words.lists
-            owned = self._word(i - 1) in lists["articles"] | lists["mine"] | lists["theirs"]
+            leads = lists["articles"] | lists["mine"] | lists["theirs"] | lists["against"]
+            owned = self._word(i - 1) in leads
             if behind == at and not (owned and self._word(at) in _END | lists["list"]):
                 return []
             return [Mention("lap", i, behind, lap) for lap in laps[::end][:count][::end]]

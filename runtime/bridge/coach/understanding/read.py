@@ -20,6 +20,7 @@ from runtime.bridge.coach.need import (
     Reading,
     Slots,
     Their,
+    find_runs,
 )
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
@@ -216,6 +217,7 @@ class _Reader:
         text = self.plain(text)
         whole = self._read(text, vector)
         parts = [part for part in self.words.splits.split(text) if len(part.split()) > 2]
+        parts = parts if len(parts) > 1 else self._part_measures(text) or parts
         further = _Reader(self.language, self.names, None, self.classifier)
         needs = [self._read(part, None, part=True) for part in parts[:1] if len(parts) > 1]
         needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
@@ -233,6 +235,11 @@ class _Reader:
             joins = measures and not (any(_places(second.slots)) or second.slots.order == "total")
             if joins or second.slots.spot in ("entry", "apex", "exit"):
                 second = replace(second, slots=_overlay(second.slots, first.slots, second.kind))
+            if measures:
+                laps = first.slots.laps or second.slots.laps
+                first = replace(first, slots=replace(first.slots, laps=laps))
+                laps = second.slots.laps or laps
+                second = replace(second, slots=replace(second.slots, laps=laps))
             names_own = (
                 len(list(_list_filled(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
@@ -256,6 +263,15 @@ class _Reader:
         if len(terms) > 1:  # what tells them apart
             return tuple(replace(best, slots=replace(best.slots, concept=t)) for t in terms[:2])
         return (best,)
+
+    def _part_measures(self, text: str) -> list[str]:
+        """Return the two halves of a question that names a quantity and a place in each."""
+        for joined in self.words.joined.finditer(text):
+            halves = [text[: joined.start()], text[joined.end() :]]
+            slots = [read_slots(half, self.language, self.names) for half in halves]
+            if all(half.quantity and any(_places(half)) for half in slots):
+                return halves
+        return []
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
         """Rank kinds by score, best first."""
@@ -629,6 +645,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "alike": slots.order == "alike",
         "alike laps": slots.order == "alike" and slots.which == "lap" and not place,
         "two laps": len(own) == 2,
+        "two runs": bool(find_runs(own)),
+        "gains": slots.gains is not None or slots.improves,
         "best": slots.laps == ("best",),
         "their lap": any(isinstance(lap, Their) for lap in slots.laps),
         "beaten": driver and slots.tally and timed and bool(slots.laps or slots.gains is not None),

@@ -603,9 +603,10 @@ def _find_measured(
     text: str, language: Language
 ) -> tuple[Quantity | None, Spot | None, tuple[tuple[Quantity | None, Spot | None], ...]]:
     """Find the named quantity and spot, and further ones."""
-    sides = words_of(language).tables["asks"]["all_of"].split(text)
-    if len(sides) == 2:
-        quantities = [_find_quantity(f" {side.strip()} ", language) for side in sides]
+    parts = words_of(language).tables["asks"]["all_of"].split(text)
+    if len(parts) == 2:
+        sides = [f" {part.strip()} " for part in parts]
+        quantities = [_find_quantity(side, language) for side in sides]
         if all(quantities) and quantities[0] != quantities[1]:
             spots = [next(iter(_find_spots(side, language)), None) for side in sides]
             return quantities[0], spots[0], ((quantities[1], spots[1]),)
