@@ -199,6 +199,42 @@ def test_hard_braking_is_checked_beside_the_hardest_of_the_circuit(
     assert (own.verdict, own.kind, hardest.kind) == (verdict, "measure-best", "rank-places")
 
 
+@pytest.mark.parametrize("than_me", [False, True])
+@pytest.mark.parametrize("slots", [Slots(), Slots(gains=False), Slots(order="fewer")])
+def test_who_is_said_to_be_steadier_is_checked_by_the_spread(
+    slots: Slots, *, than_me: bool
+) -> None:
+    uneven = Truth(TRACK, session_of(TRACK, 5, seed=1, skill=0.7))  # 1.2 s; the other 0.1 s
+    beside = scene_of(record(uneven.frames), record(OTHER.frames))
+    said = replace(slots, drivers=("Ben",), than_me=than_me, claims=True)
+    facts = tell("rival_spread", said, beside)
+    verdict = next(fact.verdict for fact in facts if fact.verdict)
+    assert verdict == ("right" if than_me != (slots != Slots()) else "wrong")
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(0, "right"), (3, "wrong")])
+def test_a_claimed_count_of_laps_is_checked(more: int, verdict: str) -> None:
+    count = len(drive_in(scene()).counted) + more
+    said = Slots(amounts=(Value(count, ""),), claims=True)
+    assert tell("lap_count", said)[0].verdict == verdict
+
+
+@pytest.mark.parametrize(("gains", "verdict"), [(True, "wrong"), (False, "right")])
+def test_a_claim_to_be_quicker_than_a_rival_is_checked_by_the_lap(
+    gains: bool, verdict: str
+) -> None:
+    said = Slots(drivers=("Ben",), quantity="time", gains=gains, claims=True)
+    assert tell("measure", said)[0].verdict == verdict  # Ben, the more skilled, is quicker
+
+
+@pytest.mark.parametrize(("gains", "verdict"), [(True, "no"), (False, "yes")])
+def test_two_corners_are_compared_by_their_speed(gains: bool, verdict: str) -> None:
+    asked = Slots(
+        ("Turn 4", "Turn 8"), gains=gains, whether=True, order="more" if gains else "fewer"
+    )
+    assert tell("measure", asked)[0].verdict == verdict
+
+
 def test_a_why_that_supposes_the_contrary_is_put_right_first() -> None:
     of = scene().rivals["Ben"]
     assert of is not None

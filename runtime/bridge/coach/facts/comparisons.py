@@ -186,7 +186,8 @@ def _ranks(view: View) -> bool:
     if slots.where or slots.which == "corner":
         return not judged and (ranked or (place is None and corners_only))
     if place is not None or (slots.order in SAYS and not (view.rivals and corners_only)):
-        return more != [] and slots.order in SAYS and not view.rivals  # in turn 3 or in turn 4
+        asks = slots.order in SAYS or (slots.whether and slots.order in ORDERED)
+        return more != [] and asks and not view.rivals  # in turn 3 or in turn 4
     return corners_only or (slots.quantity == "speed" and slots.order == "least")
 
 
@@ -612,6 +613,8 @@ def _compare(
     if loss_s is not None and loss_s <= -WORTH_S:
         lost = "gained"
     order = slots.order if slots.order in ORDERED or not slots.claims else "high"
+    if order == "high" and quantity == "time" and slots.gains:  # quicker is less of it
+        order = "low"
     so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
     if slots.wishes and not slots.claims:  # the driver with less of it should do more
         so = not level and not so
@@ -911,7 +914,8 @@ def _check(view: View) -> Facts:
     quantity, where = slots.quantity or "time", places_of(drive, slots)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED
-    if quantity == "time" and where and find_passes_in(drive, where) and not laps:
+    lost = len(laps) == 1 and (slots.where or slots.gains is False)  # most of that lap
+    if quantity == "time" and where and find_passes_in(drive, where) and (lost or not laps):
         return _check_loss(view, where)
     same = slots.order == "each" and quantity in _PLACES and not (slots.amounts or rivals)
     plain = not (same or slots.amounts or ordered or rivals)

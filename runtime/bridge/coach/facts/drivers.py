@@ -27,6 +27,7 @@ from runtime.bridge.analysis.quantities import measure_laps, name_sector
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
+from runtime.bridge.coach.facts.measures import FALLS
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -336,8 +337,10 @@ def _tell_spread(of: View) -> Facts:
         return (*_correct_count(of), _fact(of, "rival-one-lap", values))
     few = [_fact(of, "rival-few", {})] if min(map(len, sides)) < FEW else []
     judged, slots = _fact(of, "rival-spread", values), of.slots
-    if slots.whether and not slots.negated and slots.gains is not False:
-        judged = judge(judged, slots, so=side == ("other" if slots.than_me else "own"))
+    if (slots.whether and not slots.negated) or slots.claims:
+        less = slots.gains is False or slots.order in FALLS
+        steadier = "own" if slots.than_me == less else "other"
+        judged = judge(judged, slots, so=side == steadier)
     return (*_correct_count(of), judged, *few)
 
 

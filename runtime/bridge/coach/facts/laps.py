@@ -136,6 +136,9 @@ def _tell_count(view: View) -> Facts:
         furthest = _tell_time(view.about(laps=(end,)))[:1] if every else ()
         return (*tell_limit(limited), *furthest, *average)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
+    said = next((round(amount.number) for amount in view.slots.amounts if not amount.unit), 0)
+    if view.slots.claims and said:
+        facts = [judge(facts[0], view.slots, so=said == len(laps))]
     rest = [lap for lap in view.drive.laps.segments if not lap.valid and lap.distance_m > 1.0]
     if rest:
         kinds = {lap.kind for lap in rest} & {"out", "in"}

@@ -178,6 +178,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
         quantity = "speed"
     if quantity is None and slots.pedal:
         quantity = _of_pedal(slots)
+    if quantity is None and len(slots.corners) == 2 and slots.gains is not None:
+        quantity, order = "speed", "more" if slots.gains else "fewer"  # faster here than there
     if quantity is None:
         asks_lap = slots.which == "lap" and not slots.corners
         laps = slots.laps or slots.claims or slots.drivers or asks_lap

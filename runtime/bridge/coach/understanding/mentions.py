@@ -29,6 +29,8 @@ ALIKE: Final = 0.82
 """How alike a misspelt nickname must be to the name, from 0 to 1."""
 RATHER_ALIKE: Final = 0.6
 """The same for a straight, whose name stands next to the word straight."""
+LAST_LAPS: Final = 3
+"""How many "my last laps" are."""
 OWN_WORD: Final = 5
 """The least letters for a word of a straight's name to stand for it."""
 SEVERITY: Final[Mapping[str, int]] = {"hairpin": 1, "kink": 6}
@@ -355,6 +357,8 @@ class Reader:
                 number = None if behind[:1].isalpha() and behind not in goes_on else number
             if number is None or self._match(number[1], self.words.nouns) > number[1]:
                 return numbers
+            if noun == "corner" and first == after and number[0] > max(self.by_number, default=99):
+                return numbers  # the hairpin at 47
             between = range(last.number + 1, number[0]) if ranges else ()
             last = Numbered(number[0], after, number[1])
             numbers += (*(last._replace(number=n) for n in between), last)
@@ -421,7 +425,7 @@ class Reader:
         ordinal = self._ordinal(i, "lap")
         if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
             hits = self._go_on(ordinal, "lap")
-        elif ordinal is None and (several := self._end_laps(i)):
+        elif (ordinal is None or ordinal.number < 0) and (several := self._end_laps(i)):
             end, count, at = several
             behind, lists = self._noun(at, "lap"), self.words.lists
             leads = lists["articles"] | lists["mine"] | lists["theirs"] | lists["against"]
@@ -439,6 +443,8 @@ class Reader:
         primeras`."""
         leads = self.words.ordinals.get(self._word(i))
         number = self._count(i) if leads is None else self._count(i + 1)
+        if number is None and leads == -1 and self._word(i + 1) in self.words.lists["laps"]:
+            return -1, LAST_LAPS, i + 1  # my last laps
         if number is None or (leads is None and number[0] == 1):  # one last lap
             return None
         end = self.words.ordinals.get(self._word(number[1])) if leads is None else leads

@@ -543,6 +543,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
         return "unrecorded"
     if slots.other_day and not slots.drivers:
         return "progress"
+    if "count said" in _signs(slots):
+        return "lap_count"
     if "alike laps" in _signs(slots):
         return "lap_compare"
     if "time limit" in _signs(slots) and not (slots.supposes or slots.wishes):
@@ -642,6 +644,11 @@ def _signs(slots: Slots) -> Iterator[str]:
         "no place": not (place or sector),
         "asked": slots.open and not slots.why,
         "happened": not (slots.supposes or slots.wishes),
+        "two corners": len(slots.corners) == 2
+        and (slots.order in ("more", "fewer") or slots.gains is not None),
+        "count said": slots.claims
+        and not (place or driver or slots.quantity)
+        and any(not amount.unit for amount in slots.amounts),
         "alike": slots.order == "alike",
         "alike laps": slots.order == "alike" and slots.which == "lap" and not place,
         "two laps": len(own) == 2,
@@ -659,6 +666,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "trail braking": slots.concept == "trail_brake",
         "ideal lap": slots.concept == "ideal_lap",
         "claim": slots.claims,
+        "no claim": not slots.claims,
+        "lap at an end": len(own) == 1 and slots.order in ("most", "least"),
         "lap by lap": slots.order == "each" and place,
         "which corner": slots.which == "corner",
         "which sector": slots.which == "sector",

@@ -131,11 +131,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if over:
         amounts, asks["above"] = tuple(a for a in amounts if a.unit), False
     side = next((side for side in get_args(Side) if asks[side]), None)
-    limits = side or (flags["claims"] and (quantity or spot))
+    limits = side or (flags["claims"] and (quantity or spot or corners))
     if limits and not amounts and (bare := _find_bare(plain, language)):
         quantity, amounts = _complete_limit(bare, quantity, topic.amount, find_units(text))
     quantity = _find_limited(quantity, amounts, sided=side is not None)
-    if spot == "apex" and order in ("most", "least") and flags["claims"]:  # the slowest point
+    lowest = spot == "apex" or (quantity == "speed" and corners and amounts)
+    if lowest and order in ("most", "least") and flags["claims"]:  # the slowest point
         order = _find_more(unranked, language) or (None if amounts else order)
     if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
         spot = None  # into turn 1
@@ -399,6 +400,8 @@ def _find_lap_words(
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
             word = cast("LapWord", "odd" if key == "slip" else key)
+            if _is_end(word) and _is_of_place(rest[: match.start()], match[0], language):
+                continue
             if key == "slip":
                 slips.add(match.start())
             if word == "best" or word == "slowest":
@@ -440,6 +443,16 @@ def _find_lap_words(
         if leaves or at not in slips:  # the lap of a slip only where it is left out
             (out if leaves and lap != "each" else kept).append(lap)
     return kept, out, rest, amounts
+
+
+def _is_of_place(before: str, end: str, language: Language) -> bool:
+    """Whether the end of a ranking is said of a place: "turn 4 is the slowest"."""
+    lists = words_of(language).lists
+    words, spoken = before.split(), lists["lap"].isdisjoint(end.split())
+    while words and words[-1] in lists["articles"] | lists["mine"]:
+        words.pop()
+    links = len(words) > 1 and words[-1] in lists["copulas"]
+    return spoken and links and words[-2] in ("cornerx", "sectorx", "straightx")
 
 
 def _drop_owner(lap: Lap) -> Lap:
