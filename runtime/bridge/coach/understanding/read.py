@@ -440,6 +440,9 @@ class _Reader:
         if last.kind in _ADVICE:
             return Need("tips", replace(last.slots, place=nth))
         if last.kind in ("best_lap", "lap_time"):
+            lap = last.slots.laps[-1] if last.slots.laps else None
+            if after and isinstance(lap, int):
+                return Need(last.kind, replace(last.slots, laps=(Beside(lap, 1),)))
             end: Literal["best", "slowest"] = "slowest" if "slowest" in last.slots.laps else "best"
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
         return None
