@@ -89,6 +89,12 @@ _Passes: TypeAlias = tuple[Drive, Mapping[str, Pass]]
 _Whose: TypeAlias = Literal["usual", "lap", "best_lap", "best_pass", "plan"]
 
 
+_OF_SPOT: Final[Mapping[str, Quantity]] = {
+    "before": "coasting",
+    "entry": "coasting",
+    "exit": "full_point",
+}
+"""What is told of a part of a corner whose time is to be explained."""
 WAYS: Final[tuple[tuple[Quantity, Spot | None], ...]] = (
     ("brake_point", None),
     ("speed", "apex"),
@@ -1064,9 +1070,11 @@ def _explain_corner(view: View) -> Facts:
     facts, loss = reviews.corner_explain(view), reviews.first(view)
     asks = view.slots.why and view.lap and loss is not None and not view.other
     ways = explain_speed(view, loss, loss.other.lap) if asks and loss is not None else ()
-    if view.slots.spot == "exit" and len(view.slots.corners) == 1 and not view.other:
-        opened = find_spread(view.drive, "full_point", view.slots.corners[0], None)
-        ways = (_tell_laps(view.about(order=None, claims=False), opened),) if opened else ways
+    part: Quantity | None = _OF_SPOT.get(view.slots.spot or "")
+    if part and len(view.slots.corners) == 1 and not view.other:
+        spread = find_spread(view.drive, part, view.slots.corners[0], None)
+        if spread is not None and spread.usual.number >= _NONE.get(part, 0.0):
+            ways = (_tell_laps(view.about(order=None, claims=False), spread),)
         return (facts[0], *ways, *facts[1:])
     return (facts[0], *ways) if ways else facts
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
-from statistics import linear_regression, mean, median
+from statistics import linear_regression, mean, median, variance
 from typing import Final
 
 from runtime.bridge.analysis.laps import compose_ideal_lap
@@ -285,7 +285,13 @@ def _tell_trend(view: View) -> Facts:
     error /= sum((x - middle) ** 2 for x in numbers) ** 0.5
     clear = abs(line.slope) > CLEAR * error and abs(line.slope) >= LEVEL_S
     way, third = "slower" if line.slope > 0 else "faster", max(len(pool) // 3, 2)
-    values: dict[str, Cell] = {"way": way if clear else "none", "slope": span(abs(line.slope))}
+    told = way if clear else "none"
+    ends = times[:third], times[-third:]
+    apart, noise = mean(ends[1]) - mean(ends[0]), sum(variance(end) / third for end in ends) ** 0.5
+    if not clear and abs(apart) > CLEAR * noise and abs(apart) >= LEVEL_S:
+        clear, way = True, "slower" if apart > 0 else "faster"
+        told = f"late-{way}"
+    values: dict[str, Cell] = {"way": told, "slope": span(abs(line.slope))}
     values |= {"early": lap_time(median(times[:third])), "late": lap_time(median(times[-third:]))}
     values |= {"few": third, "count": len(pool), "best": best_of(pool).number or 0}
     parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})

@@ -125,6 +125,8 @@ LONGEST: Final = 500
 """The most characters that examples judge."""
 LIKELY: Final = 0.5
 """How much likelier than ordinary talk a danger must be by examples alone."""
+CLEARLY: Final = 2.0
+"""The same of a single clause: half a sentence soon resembles something."""
 RULED: Final = -1.2
 """The same if a phrase matches: only what is certainly ordinary is excluded."""
 SIGNED: Final = -0.8
@@ -152,7 +154,8 @@ def find_hazard(text: str, names: Names) -> str | None:
     if ruled:
         loose_margin = _weigh(text[:LONGEST], languages[0], names, 1)[1]
         return min(ruled, key=KEYS.index) if loose_margin > RULED else None
-    if margin > LIKELY:
+    whole = _weigh_part(tidy(text[:LONGEST], languages[0]), languages[0], names)[1]
+    if whole > LIKELY or margin > CLEARLY:
         return near
     signed = {
         key
@@ -174,9 +177,12 @@ def _weigh(text: str, language: Language, names: Names, least: int) -> tuple[str
     much likelier it is than ordinary talk; an ordinary question next to it does not reduce that."""
     clauses = [clause for clause in _CLAUSES.split(text) if len(clause.split()) >= least]
     plain = (tidy(part, language) for part in (text, *clauses))
-    weigh = load_classifier().weigh_danger
-    weighed = (weigh(part, language, read_slots(part, language, names)) for part in plain)
-    return max(weighed, key=lambda pair: pair[1])
+    return max((_weigh_part(part, language, names) for part in plain), key=lambda pair: pair[1])
+
+
+def _weigh_part(text: str, language: Language, names: Names) -> tuple[str, float]:
+    slots = read_slots(text, language, names)
+    return load_classifier().weigh_danger(text, language, slots)
 
 
 def _find_by_rules(language: Language, sentence: str) -> set[str]:

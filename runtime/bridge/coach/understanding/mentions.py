@@ -350,7 +350,8 @@ class Reader:
             while self._word(after) in lists["list"] | lists["articles"] | lists["without"]:
                 after += 1
             first = self._noun(after, noun)
-            number = self._count(first) if after > at else None
+            bare = noun == "lap" and self._word(at).isdigit()  # laps 1 2 and 3
+            number = self._count(first) if after > at or bare else None
             if number and first == after and not self._word(first).isdigit():
                 behind = self._word(number[1])  # lap 4, the three biggest losses
                 goes_on = lists["list"] | lists["without"] | lists["before_end"]

@@ -517,7 +517,9 @@ class _Reader:
         whole = sure or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open:
             return kind, slots
-        over = _overlay(slots, self._locate_last(last) if back else last.slots, kind)
+        before = self._locate_last(last) if back else last.slots
+        measured = move(kind, slots) == "measure"
+        over = _overlay(slots, before, "measure" if measured else kind)
         if kind in _ADVICE and last.kind not in _ADVICE and not (leads or back):  # own advice
             over = replace(over, drivers=slots.drivers, alone=slots.alone)
         return kind, over
@@ -761,7 +763,8 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     }
     if "drivers" in taken:
         taken |= {"alone": last.alone}
-        taken |= {"than_me": last.than_me} if slots.gains is None else {}
+        about_me = slots.gains is not None or slots.claims  # and I brake too early
+        taken |= {} if about_me else {"than_me": last.than_me}
     of_which = {"laps"} if last.which == "lap" else _PLACES
     if slots.which is None and kind in _RANKS and gone.isdisjoint(of_which):
         taken |= {"which": last.which, "varies": slots.varies or last.varies}

@@ -98,6 +98,8 @@ trend-few = { $count ->
 trend-laps = { $way ->
     [slower] Die Rundenzeiten stiegen um { $slope } je Runde
     [faster] Die Rundenzeiten fielen um { $slope } je Runde
+    [late-slower] Zum Schluss hin langsamer
+    [late-faster] Zum Schluss hin schneller
    *[none] Kein klarer Verlauf der Rundenzeiten
 } über { $count } Runden: die ersten { $few } um { $early }, die letzten { $few } um { $late }; die beste war Runde { $best }.
 trend-quantity = { $where }, { $what }: { $early } in den ersten { $number } Runden, { $late } in den letzten { $number } (Mediane).

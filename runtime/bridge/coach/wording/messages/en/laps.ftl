@@ -95,6 +95,8 @@ trend-few = { $count ->
 trend-laps = { $way ->
     [slower] Lap times rose by { $slope } a lap
     [faster] Lap times fell by { $slope } a lap
+    [late-slower] Slower towards the end
+    [late-faster] Quicker towards the end
    *[none] No clear trend in lap times
 } over { $count } laps: the first { $few } around { $early }, the last { $few } around { $late }; best on lap { $best }.
 trend-quantity = { $where }, { $what }: { $early } over the first { $number } laps, { $late } over the last { $number } (medians).

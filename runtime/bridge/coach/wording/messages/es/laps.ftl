@@ -95,6 +95,8 @@ trend-few = { $count ->
 trend-laps = { $way ->
     [slower] Los tiempos suben { $slope } por vuelta
     [faster] Los tiempos bajan { $slope } por vuelta
+    [late-slower] Más lento hacia el final
+    [late-faster] Más rápido hacia el final
    *[none] Sin evolución clara de los tiempos
 } en { $count } vueltas: las { $few } primeras en torno a { $early }, las { $few } últimas en torno a { $late }; la mejor, la vuelta { $best }.
 trend-quantity = { $where }, { $what }: { $early } en las { $number } primeras vueltas, { $late } en las { $number } últimas (medianas).

@@ -95,6 +95,8 @@ trend-few = { $count ->
 trend-laps = { $way ->
     [slower] Les temps montent de { $slope } par tour
     [faster] Les temps baissent de { $slope } par tour
+    [late-slower] Plus lent vers la fin
+    [late-faster] Plus rapide vers la fin
    *[none] Pas d'évolution nette des temps
 } sur { $count } tours : les { $few } premiers vers { $early }, les { $few } derniers vers { $late } ; le meilleur est le tour { $best }.
 trend-quantity = { $where }, { $what } : { $early } sur les { $number } premiers tours, { $late } sur les { $number } derniers (médianes).
