@@ -14,6 +14,8 @@ FIT_S: Final = 1.0
 """A crossing is fitted over the fixes this long before and after it."""
 FIT_M: Final = 2.0
 """A car that moves less than this over those fixes stands; there is nothing to fit."""
+EDGE_S: Final = 0.2
+"""A crossing is found at most this long before or after the recording, where the path is known."""
 AGAIN_S: Final = 20.0
 AGAIN_M: Final = 300.0
 SHORTEST_S: Final = 20.0
@@ -142,7 +144,8 @@ def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
 
 
 def add_edges(series: Series, gate: Gate, starts: Numbers) -> Numbers:
-    """Add crossings less than a frame outside the recording, where a file of whole laps is cut.
+    """Add crossings less than a frame, and 0.2 s, outside the recording, where a file of whole laps
+    is cut.
 
     The path goes on straight from its first two fixes backwards and from its last two forwards.
     """
@@ -155,8 +158,9 @@ def add_edges(series: Series, gate: Gate, starts: Numbers) -> Numbers:
         beside = across[0] + share * (across[1] - across[0])
         forward = (along[1] - along[0]) * (inner - outer) > 0
         if forward and -1 < share <= 0 and abs(beside) <= gate.half_width_m:
-            edges.append(series.t[outer] + share * (series.t[inner] - series.t[outer]))
-    apart = [edge for edge in edges if not (np.abs(starts - edge) < AGAIN_S).any()]
+            edges.append((series.t[outer], share * (series.t[inner] - series.t[outer])))
+    near = [end + away for end, away in edges if abs(away) <= EDGE_S]
+    apart = [edge for edge in near if not (np.abs(starts - edge) < AGAIN_S).any()]
     merged: Numbers = np.sort(np.append(starts, apart))
     return merged
 

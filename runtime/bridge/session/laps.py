@@ -169,10 +169,10 @@ def detect_laps(
     segments: Sequence[Segment] = ()
     start: Start = "line"
     if series.gps_usable:
-        segments = cut.through(chosen) if chosen else ()
+        segments = cut.through(chosen, is_line=gate is not None) if chosen else ()
         if not gate and not (chosen and cut.is_served(segments)):
             chosen = choose_gate(series, way)
-            segments = cut.through(chosen) if chosen else ()
+            segments = cut.through(chosen, is_line=False) if chosen else ()
     if not _any_complete(segments):
         others = next(
             (laps for by in (cut.by_resets, cut.by_counter) if _any_complete(laps := by())), ()
@@ -267,10 +267,12 @@ class _Cut(NamedTuple):
             gap_s=self.series.gap_time(begin, end),
         )
 
-    def through(self, chosen: ChosenGate) -> list[Segment]:
-        """Cut laps from one pass of a gate to the next."""
+    def through(self, chosen: ChosenGate, *, is_line: bool) -> list[Segment]:
+        """Cut laps from one pass of a gate to the next; files are cut at the true line alone."""
         starts = find_lap_starts(self.series, chosen.gate, self.way)
-        return self.between("gps", chosen.keep(add_edges(self.series, chosen.gate, starts)))
+        if is_line:
+            starts = add_edges(self.series, chosen.gate, starts)
+        return self.between("gps", chosen.keep(starts))
 
     def is_served(self, segments: Sequence[Segment]) -> bool:
         """Whether a gate still cuts the laps being driven: the last one ended recently."""
