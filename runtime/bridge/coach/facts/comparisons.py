@@ -1051,6 +1051,9 @@ def _answer(scene: Scene, slots: Slots) -> Facts:
     if slots.order == "worst" and brakes and not slots.corners:  # by what it costs
         ranked = replace(slots, quantity=None, order=None, spot="entry", which=None)
         return reviews.TELLERS["loss_rank"](scene, ranked)
+    if slots.pedal == "lift" and slots.quantity == "full_throttle":  # flat, or do I lift
+        slots = replace(slots, quantity="throttle", order=None)
+        slots = replace(slots, whether=True, offers=True, open=False)
     bare = slots.quantity is None and slots.pedal is None and slots.order is None
     if slots.claims and bare and slots.corners and not slots.amounts:
         if slots.negated or slots.all_laps:

@@ -161,7 +161,9 @@ class Words:
         }
         joins, asks = (own[name].replace(", ", "|") for name in ("joins", "asks"))
         asks = asks.replace("*", r"\w*")
-        self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
+        self.splits = re.compile(
+            rf"(?<!\d)\.\s+|[?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE
+        )
         """Separators of two questions."""
         self.joined = re.compile(rf",?\s+(?:{joins})\s+", re.IGNORECASE)
         """What stands between two things."""
@@ -592,7 +594,7 @@ class Reader:
         left = any(self._match(at, lists["without"]) == i for at in range(max(i - 3, 0), i))
         leads = of_laps or (topic is not None and (before in begins or left))
         number = self._count(at) if not spelt or leads or before in lists["bare_words"] else None
-        if number is None or number[0] not in places:
+        if number is None or number[0] not in places or self._word(i) in lists["one"]:
             return []
         after = self._word(number[1])
         apart = self._leads_number(number[1])  # of 4 lap 2

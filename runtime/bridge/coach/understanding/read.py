@@ -649,6 +649,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "no place": not (place or sector),
         "asked": slots.open and not slots.why,
         "happened": not (slots.supposes or slots.wishes),
+        "mean speed": slots.quantity == "mean_speed",
         "two corners": len(slots.corners) == 2
         and (slots.order in ("more", "fewer") or slots.gains is not None),
         "count said": slots.claims
