@@ -998,7 +998,7 @@ def _check_hard(view: View, where: str) -> Facts:
     """Check whether the braking into a corner is hard, beside the hardest of the circuit."""
     spread = find_spread(view.drive, "brake_pressure", where, None)
     rank = _tell_rank(view.about(claims=False, corners=(), order="most", which="corner"))
-    most = rank[0].values["value"]
+    most = rank[0].values.get("value")
     if spread is None or not isinstance(most, Value):
         return tell_values(view)
     so = spread.usual.number >= _HARD * most.number
