@@ -552,7 +552,11 @@ class Reader:
         near = self._word(i - 2) in lists["copulas"]
         if any(self._word(at) == self._word(i) for at in range(i)):  # lap 1 and lap 9: is the 9 …
             near, before = True, [piece.word for piece in self.pieces[:i]]
-        return near and not lists["lap"].isdisjoint(before) and lists["corner"].isdisjoint(before)
+        ends, spoken = self.words.tables["bare_laps"], f" {' '.join(before)} "
+        of_laps = not lists["lap"].isdisjoint(before)  # or my best was the 6
+        of_laps |= any(ends[end].search(spoken) is not None for end in ("best", "slowest"))
+        places = lists["corner"] | lists["sector"] | lists["straight"]
+        return near and of_laps and places.isdisjoint(before)
 
     def _is_weighed(self, i: int) -> bool:
         """Whether a bare number is compared with another, as only laps are: was 9 better than 8."""
