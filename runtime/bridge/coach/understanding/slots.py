@@ -60,7 +60,8 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
     "deg": "steering",
 }
 """The quantity of an amount if no other is named."""
-_PLACED: Final[Mapping[Quantity, Quantity]] = {
+_PLACED: Final[Mapping[str, Quantity]] = {
+    "brake": "brake_point",
     "throttle": "throttle_point",
     "full_throttle": "full_point",
 }
@@ -109,7 +110,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = _find_asks(plain, denied, language)
     pedal = _find_first("pedals", plain, language)
     if asks["how_far"]:
-        quantity = _PLACED.get(cast("Quantity", quantity or pedal), quantity)
+        of = pedal if quantity in (None, "speed") else quantity  # fr: à combien … je freine
+        quantity = _PLACED.get(of or "", quantity)
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     apart = laps or words or asks["ranked"] or any(what for what, _ in also)
     order = _find_order(unranked, language, which, quantity, apart=bool(apart))
