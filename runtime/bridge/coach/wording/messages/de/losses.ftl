@@ -37,7 +37,7 @@ loss-next = { $count ->
 loss-corner = { $corner } kostet { $loss } { loss-basis }.
 loss-with-straight = Mit der Geraden danach kostet { $corner } { $loss } { loss-basis }.
 loss-even = { $corner } kostet { loss-basis } messbar keine Zeit.
-loss-gain = { $corner } ist { $loss } schneller, { loss-basis }.
+loss-gain = { $corner } bringt { $loss } { loss-basis }.
 loss-cause = Ursache: { loss-by }{ $more ->
     [0] {""}
    *[other] ; dazu { $also }

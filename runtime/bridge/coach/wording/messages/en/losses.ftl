@@ -38,7 +38,7 @@ loss-next = { $count ->
 loss-corner = { $corner } costs { $loss } { loss-basis }.
 loss-with-straight = With the straight after it { $corner } costs { $loss } { loss-basis }.
 loss-even = { $corner } costs no measurable time { loss-basis }.
-loss-gain = { $corner } is { $loss } quicker { loss-basis }.
+loss-gain = { $corner } gains { $loss } { loss-basis }.
 loss-cause = Cause: { loss-by }{ $more ->
     [0] {""}
    *[other] ; also { $also }
