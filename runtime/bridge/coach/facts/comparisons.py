@@ -920,8 +920,8 @@ def _check(view: View) -> Facts:
     quantity, where = slots.quantity or "time", places_of(drive, slots)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED
-    lost = len(laps) == 1 and (slots.where or slots.gains is False)  # most of that lap
-    if quantity == "time" and where and find_passes_in(drive, where) and (lost or not laps):
+    of_lap = len(laps) == 1 and (slots.where or slots.gains is False)  # where most of it went
+    if quantity == "time" and where and find_passes_in(drive, where) and (of_lap or not laps):
         return _check_loss(view, where)
     same = slots.order == "each" and quantity in _PLACES and not (slots.amounts or rivals)
     plain = not (same or slots.amounts or ordered or rivals)
@@ -1052,8 +1052,9 @@ def _answer(scene: Scene, slots: Slots) -> Facts:
         ranked = replace(slots, quantity=None, order=None, spot="entry", which=None)
         return reviews.TELLERS["loss_rank"](scene, ranked)
     if slots.pedal == "lift" and slots.quantity == "full_throttle":  # flat, or do I lift
-        slots = replace(slots, quantity="throttle", order=None)
-        slots = replace(slots, whether=True, offers=True, open=False)
+        slots = replace(
+            slots, quantity="throttle", order=None, whether=True, offers=True, open=False
+        )
     bare = slots.quantity is None and slots.pedal is None and slots.order is None
     if slots.claims and bare and slots.corners and not slots.amounts:
         if slots.negated or slots.all_laps:

@@ -305,8 +305,8 @@ def _tell_how(of: View) -> Facts:
         first += _split(of)
     alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
     corners = _tell_named(of)[:2] if of.slots.corners else [_loss(of, loss)]
-    supposed = 1 if wins else -1  # the sign of a loss that contradicts the question
-    if of.slots.why and of.slots.gains is not None and supposed * loss.seconds >= WORTH_S:
+    sign = 1 if wins else -1  # of a loss that contradicts the question
+    if of.slots.why and of.slots.gains is not None and sign * loss.seconds >= WORTH_S:
         corners[0] = replace(corners[0], verdict="wrong")
     return (*first, *corners, *(_differences(of, loss.corner) or (alike,)))
 

@@ -136,9 +136,9 @@ def _tell_count(view: View) -> Facts:
         furthest = _tell_time(view.about(laps=(end,)))[:1] if every else ()
         return (*tell_limit(limited), *furthest, *average)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
-    said = next((round(amount.number) for amount in view.slots.amounts if not amount.unit), 0)
-    if view.slots.claims and said:
-        facts = [judge(facts[0], view.slots, so=said == len(laps))]
+    claim = next((round(amount.number) for amount in view.slots.amounts if not amount.unit), 0)
+    if view.slots.claims and claim:
+        facts = [judge(facts[0], view.slots, so=claim == len(laps))]
     rest = [lap for lap in view.drive.laps.segments if not lap.valid and lap.distance_m > 1.0]
     if rest:
         kinds = {lap.kind for lap in rest} & {"out", "in"}
@@ -285,13 +285,13 @@ def _tell_trend(view: View) -> Facts:
     error /= sum((x - middle) ** 2 for x in numbers) ** 0.5
     clear = abs(line.slope) > CLEAR * error and abs(line.slope) >= LEVEL_S
     way, third = "slower" if line.slope > 0 else "faster", max(len(pool) // 3, 2)
-    told = way if clear else "none"
+    key = way if clear else "none"
     ends = times[:third], times[-third:]
     apart, noise = mean(ends[1]) - mean(ends[0]), sum(variance(end) / third for end in ends) ** 0.5
     if not clear and abs(apart) > CLEAR * noise and abs(apart) >= LEVEL_S:
         clear, way = True, "slower" if apart > 0 else "faster"
-        told = f"late-{way}"
-    values: dict[str, Cell] = {"way": told, "slope": span(abs(line.slope))}
+        key = f"late-{way}"
+    values: dict[str, Cell] = {"way": key, "slope": span(abs(line.slope))}
     values |= {"early": lap_time(median(times[:third])), "late": lap_time(median(times[-third:]))}
     values |= {"few": third, "count": len(pool), "best": best_of(pool).number or 0}
     parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})

@@ -144,7 +144,7 @@ GOES_ON: Final = frozenset("crash brakes near_miss rain heat flat_out_dare fear"
 def find_hazard(text: str, names: Names) -> str | None:
     """Return the key of the danger in a question, in any language; None: none."""
     sentences, languages = split_sentences(text), likely_languages(text)
-    near, margin = _weigh(text[:LONGEST], languages[0], names, CLAUSE)
+    near, margin, whole = _weigh(text[:LONGEST], languages[0], names, CLAUSE)
     ruled = {
         key
         for language in languages
@@ -154,7 +154,6 @@ def find_hazard(text: str, names: Names) -> str | None:
     if ruled:
         loose_margin = _weigh(text[:LONGEST], languages[0], names, 1)[1]
         return min(ruled, key=KEYS.index) if loose_margin > RULED else None
-    whole = _weigh_part(tidy(text[:LONGEST], languages[0]), languages[0], names)[1]
     if whole > LIKELY or margin > CLEARLY:
         return near
     signed = {
@@ -172,17 +171,17 @@ def may_be_danger(text: str, masked: str, language: Language, names: Names) -> b
     return strange and _weigh(text[:LONGEST], language, names, 1)[1] > POSSIBLE
 
 
-def _weigh(text: str, language: Language, names: Names, least: int) -> tuple[str, float]:
+def _weigh(text: str, language: Language, names: Names, least: int) -> tuple[str, float, float]:
     """Return the likeliest danger of the text or of a clause of at least *least* words, and how
-    much likelier it is than ordinary talk; an ordinary question next to it does not reduce that."""
+    much likelier it is than ordinary talk; an ordinary question next to it does not reduce that.
+
+    Last, how much likelier than ordinary talk a danger is by the whole text.
+    """
     clauses = [clause for clause in _CLAUSES.split(text) if len(clause.split()) >= least]
     plain = (tidy(part, language) for part in (text, *clauses))
-    return max((_weigh_part(part, language, names) for part in plain), key=lambda pair: pair[1])
-
-
-def _weigh_part(text: str, language: Language, names: Names) -> tuple[str, float]:
-    slots = read_slots(text, language, names)
-    return load_classifier().weigh_danger(text, language, slots)
+    weigh = load_classifier().weigh_danger
+    weighed = [weigh(part, language, read_slots(part, language, names)) for part in plain]
+    return (*max(weighed, key=lambda pair: pair[1]), weighed[0][1])
 
 
 def _find_by_rules(language: Language, sentence: str) -> set[str]:
