@@ -1,7 +1,8 @@
 """Finds danger in a question, in any language; the answer puts safety first.
 
 Example sentences decide (``hazards/examples/<language>.yaml``): the classifier says how much
-likelier the nearest danger of a clause is than ordinary racing talk. If a phrase of
+likelier the nearest danger is than ordinary racing talk, of the whole text, or, if much likelier,
+of one clause. If a phrase of
 ``hazards/phrases/<language>.yaml`` matches (one of ``says`` and none of ``unless``), or words of
 ``hazards/phrases/signs.yaml`` do, the examples only have to leave the danger possible. The answer
 is the message ``hazard-<key>``.
