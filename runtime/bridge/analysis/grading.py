@@ -44,7 +44,7 @@ STEADY: Final = "keep your usual speed and brake point, for a danger zone lies t
 CALM: Final = frozenset({"late_brake", "coasting"})
 """Causes of a `Loss` whose remedy needs no more speed: the only ones to fix where mistakes are
 punished."""
-LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
+LEAVING: Final = frozenset({"late_throttle", "part_throttle", "slow_exit"})
 """Causes whose remedy needs more speed only after the apex."""
 REMEDY: Final[Mapping[str, str]] = {
     "early_brake": "brake later: {:.0f} m earlier than on the best lap",
@@ -58,6 +58,8 @@ REMEDY: Final[Mapping[str, str]] = {
     "slow_entry": "sort the exit of the corner before: {:.1f} km/h less than on the best lap",
     "late_throttle": "unwind the steering, then go to power earlier: {:.0f} m later than on the "
     "best lap",
+    "part_throttle": "squeeze the throttle on to full in one go: {:.0f} m later than on the best "
+    "lap",
     "slow_exit": "open the car up sooner for the exit: {:.1f} km/h less than on the best lap",
     "match": "drive it as on the best lap: it costs {:.2f} s",
     "steady": STEADY,

@@ -13,7 +13,7 @@ from runtime.bridge.analysis.losses import WORTH_S, measure_losses_to_best
 MOST: Final = 3
 CORNERS: Final = 4
 EFFORT: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("coasting", "late_brake", "late_throttle"), 1),
+    **dict.fromkeys(("coasting", "late_brake", "late_throttle", "part_throttle"), 1),
     **dict.fromkeys(("early_slowing", "long_brake", "slow_entry", "slow_exit"), 2),
     **dict.fromkeys(("early_brake", "slow_apex", "match", "steady"), 3),
 }

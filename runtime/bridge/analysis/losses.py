@@ -33,6 +33,8 @@ SMALL_SHARE: Final = 0.05
 EARLY_M: Final = 3.0
 LATE_M: Final = 4.0
 LATE_THROTTLE_M: Final = 3.0
+LATE_FULL_M: Final = 10.0
+"""How much later the throttle is fully open to count: two lengths of a car."""
 SLOW_KMH: Final = 0.7
 SLOW_ENTRY_KMH: Final = 2.0
 COASTING_S: Final = 0.2
@@ -64,6 +66,7 @@ FIGURE_OF: Final[Mapping[str, Figure]] = {
     "slow_apex": Figure("apex_speed_kmh"),
     "slow_entry": Figure("entry_speed_kmh"),
     "late_throttle": Figure("exit_speed_kmh"),
+    "part_throttle": Figure("full_point_m", less=True),
     "slow_exit": Figure("exit_speed_kmh"),
 }
 """By cause."""
@@ -72,10 +75,10 @@ FIGURE_OF: Final[Mapping[str, Figure]] = {
 class Loss(NamedTuple):
     """The time that one corner costs; *seconds* positive: the own side is slower.
 
-    It is measured from the approach, where braking for the corner begins on the lap that brakes
-    earliest, to the start of the next corner's approach: it includes what a bad exit costs on the
-    straight, and the sum over the corners is the difference of the lap times. The three parts add
-    up to it.
+    It is measured from the approach, where slowing for the corner begins (`measure_approaches`) on
+    the side that begins earlier, to the start of the next corner's approach: it includes what a bad
+    exit costs on the straight, and the sum over the corners is the difference of the lap times. The
+    three parts add up to it.
     """
 
     corner: str
@@ -281,8 +284,8 @@ def _traces(drive: Drive) -> dict[int, _Trace]:
 
 
 def _begins(drive: Drive, rival: Drive) -> Numbers:
-    """Return where the approach of each corner begins, metres of the own circuit: where braking for
-    it begins on the earliest-braking lap of both sessions."""
+    """Return where the approach of each corner begins, metres of the own circuit: the earlier of
+    both sessions."""
     mine, its = measure_approaches(drive), measure_approaches(rival)
     return np.array(
         [
@@ -415,6 +418,8 @@ def _later_costs(
     slow_exit = subtract(other.exit_speed_kmh, own.exit_speed_kmh) or 0.0
     if later > LATE_THROTTLE_M and own.throttle_at_exit_pct is not None:
         yield "late_throttle", (behind, later)
+    elif (subtract(own.full_point_m, other.full_point_m) or 0.0) > LATE_FULL_M:
+        yield "part_throttle", (behind, (own.full_point_m or 0.0) - (other.full_point_m or 0.0))
     elif slow_exit > SLOW_KMH:
         yield "slow_exit", (behind, slow_exit)
 

@@ -13,6 +13,7 @@ from runtime.bridge.session.definitions import (
     has_brake_reading,
     has_coasting_readings,
     is_coasting,
+    is_full_throttle,
     is_on_brake,
     list_brakings,
 )
@@ -25,6 +26,8 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import is_inside
 
 LEAST_FRAMES: Final = 3
+AFTER_S: Final = 5.0
+"""Full throttle is searched this long after the exit."""
 APPROACH_M: Final = 200.0
 """The braking for a corner is searched from this far before it, but not before the apex of the last
 corner: braking there was for that one. Braking already under way counts from where it began."""
@@ -87,6 +90,9 @@ class Pass(NamedTuple):
     nothing_time_s: float | None
     """From the last brake of 2 bar or more to the first throttle of 5 % or more; 0 if they overlap,
     and without either. Searched from 200 m before the entry to the exit."""
+    full_point_m: float | None
+    """Metres after the apex where the throttle is fully open again; None if it never closed, or did
+    not open within `AFTER_S` of the exit."""
 
     @property
     def min_speed_kmh(self) -> float | None:
@@ -127,10 +133,11 @@ def list_passes(drive: Drive) -> dict[str, tuple[Pass, ...]]:
 def measure_approaches(drive: Drive) -> dict[str, float]:
     """Return the metres before its entry from which each corner is timed, by name.
 
-    That is where braking for it began on the lap of the session that braked earliest, so that the
-    time an early brake costs counts for its corner and not for the straight before; not before the
-    exit of the last corner. 0 if no lap braked before the entry. It does not depend on the laps
-    considered. Raises `NoCorners`.
+    That is where braking for it began on the lap of the session that braked earliest, or where the
+    throttle usually closes for it if that is earlier, so that the time an early brake or lift costs
+    counts for its corner and not for the straight before; not before the exit of the last corner.
+    0 if no lap slowed before the entry. It does not depend on the laps considered. Raises
+    `NoCorners`.
     """
     return _approaches(drive.whole or drive)
 
@@ -138,11 +145,16 @@ def measure_approaches(drive: Drive) -> dict[str, float]:
 @once_per_drive
 def _approaches(drive: Drive) -> dict[str, float]:
     way, corners, length = unwrap(drive.progress.p, drive.length_m), drive.corners, drive.length_m
-    meter, earliest = _Meter(drive.series, way), [0.0] * len(corners)
+    meter, brakings = _Meter(drive.series, way), [[0.0] for _ in corners]
+    lifts: list[list[float]] = [[] for _ in corners]
     for at in _list_windows(drive, way, np.zeros(len(corners))):
-        earliest[at.corner] = max(earliest[at.corner], meter.braking(at)[0] or 0.0)
+        begun = meter.braking(at)[0]
+        brakings[at.corner].append(begun or 0.0)
+        closed = meter.find_lift(at, begun)
+        lifts[at.corner] += [at.entry_m - float(way[closed])] if closed > at.since else []
     lengths = {}
-    for corner, point in zip(corners, earliest, strict=True):
+    for corner, points, ahead in zip(corners, brakings, lifts, strict=True):
+        point = max(*points, median(ahead) if ahead else 0.0)
         entry = corner.entry.distance_m
         rooms = (
             0.0
@@ -171,6 +183,7 @@ class _Window(NamedTuple):
     """Metres of the unwrapped way, like *entry_m* and *exit_m*."""
     entry_m: float
     exit_m: float
+    apex_m: float
 
 
 def _place_corners(drive: Drive, lengths: Numbers) -> Numbers:
@@ -241,7 +254,7 @@ def _find_passes(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -
     )
     apexes = np.clip(near, first, np.maximum(last - 1, first))
     frames = np.column_stack([behind, approach, begun, first, last, apexes])
-    metres = np.column_stack([start, entry, leave])
+    metres = np.column_stack([start, entry, leave, apex])
     for at in np.flatnonzero(inner & whole).tolist():
         yield _Window(at, lap.number or 0, *frames[at].tolist(), *metres[at].tolist())
 
@@ -253,6 +266,7 @@ class _Meter:
         self._series, self._way = series, way
         self._begins, self._ends = list_brakings(series)
         self._brake_told, self._on_brake = has_brake_reading(series), is_on_brake(series)
+        self._full = is_full_throttle(series)
         self._coasting_told, self._coasting = has_coasting_readings(series), is_coasting(series)
 
     def measure(self, corner: str, at: _Window) -> Pass:
@@ -277,9 +291,10 @@ class _Meter:
             throttle_at_exit_pct=nan_to_none(series["throttle_pct"][at.last - 1]),
             max_g_lat=highest(np.abs(series["g_lat"][inside])),
             max_combo_g=highest(series.combo_g[inside]),
-            coast_seconds=self._measure_coasting(slice(self._find_lift(at, point), at.last)),
+            coast_seconds=self._measure_coasting(slice(self.find_lift(at, point), at.last)),
             steering_corrections=_count_corrections(series["steering_deg"][inside]),
             nothing_time_s=self._measure_nothing_time(reach),
+            full_point_m=self._find_full_throttle(at),
         )
 
     def braking(self, at: _Window) -> tuple[float | None, float | None]:
@@ -296,7 +311,7 @@ class _Meter:
         point, ended = at.entry_m - float(self._way[begun]), int(self._ends[final - 1])
         return point, float(self._way[ended]) - at.entry_m if ended < at.last else None
 
-    def _find_lift(self, at: _Window, point: float | None) -> int:
+    def find_lift(self, at: _Window, point: float | None) -> int:
         """Return the frame in which the throttle closed for the braking that began *point* metres
         before the entry, or for the corner itself; not after the start of the approach."""
         before = at.entry_m - max(point or 0.0, 0.0)
@@ -304,6 +319,14 @@ class _Meter:
         pushed = np.flatnonzero(~(self._series["throttle_pct"][at.since : begun] < CLOSED_PCT))
         closed = at.since + int(pushed[-1]) + 1 if len(pushed) else at.since
         return min(closed, at.start)
+
+    def _find_full_throttle(self, at: _Window) -> float | None:
+        closed = np.flatnonzero(~self._full[at.start : at.last])
+        if not len(closed):
+            return None
+        since, t = at.start + int(closed[-1]), self._series.t
+        opened = np.flatnonzero(self._full[since : np.searchsorted(t, t[at.last - 1] + AFTER_S)])
+        return float(self._way[since + opened[0]]) - at.apex_m if len(opened) else None
 
     def _crossing(self, i: int, place: float) -> tuple[float, float | None]:
         """Return time and speed (km/h) at a place between frame *i* and the one before."""

@@ -43,8 +43,6 @@ _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What must be recorded, as names of `session.definitions.QUANTITIES`."""
 LEAST_FIXES: Final = 50
-AFTER_S: Final = 5.0
-"""The throttle of a corner is considered for this long after it."""
 CORNERS_ONLY: Final = (
     *("brake_point", "brake_release", "brake_rate"),
     *("throttle_point", "full_point"),
@@ -312,6 +310,7 @@ _OF_PASS: Final[Mapping[tuple[str, str | None], str]] = {
     ("time", None): "corner_time_s",
     ("brake_point", None): "brake_point_m",
     ("brake_release", None): "brake_release_m",
+    ("full_point", None): "full_point_m",
 }
 
 
@@ -324,8 +323,6 @@ def _measure_pass(
     if quantity == "throttle_point":
         lifted = lowest(series["throttle_pct"][passage.start : passage.last])
         return find_opening(drive, passage) if lifted is not None and lifted < POWER_PCT else None
-    if quantity == "full_point":
-        return _find_full_throttle(drive, passage)
     spot = spot if spot in ("entry", "apex", "exit") and quantity in AT_SPOTS else None
     attribute = _OF_PASS.get((quantity, spot))
     if attribute is not None:
@@ -341,21 +338,6 @@ def _measure_pass(
     begin = passage.approach if quantity in ("brake_g", "brake_time", "brakings") else passage.first
     begin = passage.apex_frame if quantity == "accel_g" else begin
     return _reduce(series, values, quantity, slice(begin, passage.last))
-
-
-def _find_full_throttle(drive: Drive, passage: Pass) -> float | None:
-    """Return where the throttle is fully open again, metres after the apex; None if it never
-    closed, or did not open within `AFTER_S`."""
-    series = drive.series
-    full = is_full_throttle(series)
-    closed = np.flatnonzero(~full[passage.start : passage.last])
-    stop = int(np.searchsorted(series.t, passage.t_exit + AFTER_S))
-    if not len(closed):
-        return None
-    opened = np.flatnonzero(full[passage.start + int(closed[-1]) : stop])
-    if not len(opened):
-        return None
-    return drive.behind_apex_m(passage.corner, passage.start + int(closed[-1] + opened[0]))
 
 
 def estimate_fix_noise(series: Series) -> float | None:

@@ -143,5 +143,6 @@ def take_pass(**changes: Any) -> Pass:
         coast_seconds=0.0,
         steering_corrections=0,
         nothing_time_s=0.0,
+        full_point_m=10.0,
     )
     return made._replace(**changes)

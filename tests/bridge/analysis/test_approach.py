@@ -79,6 +79,22 @@ def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
             assert 0.4 * seconds < passage.t_entry - passage.t_start <= seconds + 0.01
 
 
+def test_an_approach_begins_where_the_throttle_usually_closes() -> None:
+    def push(way: Numbers) -> Numbers:
+        lifted = np.where(way // LENGTH == 1, 250.0, 90.0)  # on the second lap in the straight
+        return np.where((way % LENGTH > 300 - lifted) & (way % LENGTH < 360), 0.0, 100.0)
+
+    session = pace_frames(_pace, 3, hz=100.0, brake_bar=_all_early_pressure, throttle_pct=push)
+    lifts = measure_approaches(drive_on(session, TRACK))
+    assert lifts["Turn 1"] == pytest.approx(EARLY_M, abs=0.5)
+
+    def roll(way: Numbers) -> Numbers:
+        return np.where((way % LENGTH > 120) & (way % LENGTH < 360), 0.0, 100.0)
+
+    session = pace_frames(_pace, 3, hz=100.0, brake_bar=_pressure, throttle_pct=roll)
+    assert measure_approaches(drive_on(session, TRACK))["Turn 1"] == pytest.approx(180.0, abs=0.5)
+
+
 def test_an_approach_ends_at_the_exit_of_the_corner_before() -> None:
     near = ring_track((corner("Turn 1", 1, 200, 250, 300), corner("Turn 2", 2, 330, 400, 450)))
     session = pace_frames(

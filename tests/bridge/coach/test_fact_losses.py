@@ -109,6 +109,16 @@ def late_throttle(lap: Lap, name: str, metres: int, reach: int = 200) -> Lap:
     return replace(lap, speed=speed, throttle=throttle)
 
 
+def part_throttle(lap: Lap, name: str, metres: int) -> Lap:
+    """Holds half throttle so many metres behind the apex, and gains less speed there."""
+    apex = round(corner(name).apex.distance_m)
+    speed, throttle = lap.speed.copy(), lap.throttle.copy()
+    throttle[apex : apex + metres] = np.minimum(throttle[apex : apex + metres], 50.0)
+    slower = 0.05 * np.clip(np.arange(250) / metres, 0.0, 1.0) * np.linspace(1.0, 0.0, 250)
+    speed[apex : apex + 250] *= 1.0 - slower
+    return replace(lap, speed=speed, throttle=throttle)
+
+
 def driven(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
     """A session of these laps at 10 Hz, from 150 m before the line to 300 m behind it."""
     parts = [(laps[0], slice(-150, None)), *((lap, slice(None)) for lap in laps)]
@@ -155,6 +165,7 @@ def usual_session() -> Drive:
         ("Turn 11", brake_early(clean(), "Turn 11", 15), "early_brake", 15.0, 6.0),
         ("Turn 5", slow_apex(clean(), "Turn 5", 0.1), "slow_apex", 7.0, 1.5),
         ("Turn 8", late_throttle(clean(), "Turn 8", 20), "late_throttle", 20.0, 8.0),
+        ("Turn 10", part_throttle(clean(), "Turn 10", 90), "part_throttle", 70.0, 25.0),
     ],
 )
 def test_a_planted_fault_is_found_with_its_size_and_its_cause(

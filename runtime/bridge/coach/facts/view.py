@@ -150,6 +150,7 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     "slow_apex": Remedy("more_apex", "trail_brake", "km/h", "km/h"),
     "slow_entry": Remedy("exit_before", "exit_speed", "km/h", "km/h"),
     "late_throttle": Remedy("earlier_throttle", "exit_speed", "m", "km/h"),
+    "part_throttle": Remedy("full_sooner", "exit_speed", "m", "m"),
     "slow_exit": Remedy("open_exit", "late_apex", "km/h", "km/h"),
     "steady": Remedy("keep", "look_ahead", "s"),
     "match": Remedy("match", "look_ahead", "s"),

@@ -51,6 +51,7 @@ loss-by = { $cause ->
     [slow_apex] { $amount } langsamer am langsamsten Punkt
     [slow_entry] { $amount } langsamer in der Anfahrt
     [late_throttle] { $amount } später beschleunigt
+    [part_throttle] { $amount } später voll am Gas
     [slow_exit] { $amount } langsamer am Ausgang
    *[none] keine einzelne sticht heraus
 }
@@ -88,6 +89,7 @@ action-stay_on_pedal = von der Bremse aufs Gas wechseln, ohne dazwischen zu roll
 action-more_apex = mehr Tempo zum Scheitel mitnehmen
 action-exit_before = zuerst den Ausgang der Kurve davor verbessern
 action-earlier_throttle = Lenkung aufmachen, dann früher ans Gas gehen
+action-full_sooner = das Gas in einem Zug voll öffnen, während die Lenkung aufgeht
 action-open_exit = später einlenken und den Ausgang weiter aufmachen
 action-keep = den üblichen Bremspunkt und das übliche Tempo halten und wiederholen
 action-match = die schnellere Durchfahrt nachfahren
@@ -101,6 +103,7 @@ advice = { $corner }: { $action }{ $cause ->
     [slow_entry] : { $aim } am Eingang statt { $now }
     [early_slowing] , in kleinen Schritten: { $aim } am Eingang statt { $now }
     [late_throttle] : { $aim } am Ausgang statt { $now }
+    [part_throttle] : Vollgas { $aim } hinter dem Scheitel statt { $now }
     [slow_exit] : { $aim } am Ausgang statt { $now }
    *[none] {""}
 }.{ $cause ->

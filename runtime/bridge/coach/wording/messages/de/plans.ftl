@@ -16,6 +16,7 @@ target = { $corner } hat geklappt, wenn { $count } Runden hintereinander zeigen:
     [slow_entry] mindestens { $aim } am Eingang statt { $now }
     [early_slowing] mindestens { $aim } am Eingang statt { $now }
     [late_throttle] mindestens { $aim } am Ausgang statt { $now }
+    [part_throttle] Vollgas { $aim } hinter dem Scheitel statt { $now }
     [slow_exit] mindestens { $aim } am Ausgang statt { $now }
     [match] die Zeit der schnelleren Durchfahrt
    *[none] denselben Bremspunkt und dasselbe Tempo
@@ -29,6 +30,7 @@ drill = Übung für { $corner }, { $count } Runden: { $cause ->
     [slow_entry] nur an den Ausgang der Kurve davor denken, alles andere lassen
     [early_slowing] einen Punkt neben der Strecke wählen und das Tempo bis dorthin halten; den Punkt jede Runde etwas später
     [late_throttle] erst die Lenkung aufmachen, dann ans Gas; jede Runde etwas früher, zurück, wenn die Lenkung wieder zu muss
+    [part_throttle] laut „an“ sagen, wenn das Gas kommt, und „voll“, wenn es ganz offen ist; die beiden Wörter jede Runde näher zusammenbringen, zurück, wenn die Lenkung wieder zu muss
     [slow_exit] jede Runde etwas später einlenken und den Scheitel später berühren
     [match] die schnellere Durchfahrt wiederholen, mit deren Bremspunkt und Tempo
    *[none] gleicher Bremspunkt, gleiches Tempo, jede Runde

@@ -61,6 +61,7 @@ cause-late_brake = spätes Bremsen und zu schnelles Hineinfahren
 cause-coasting = Rollen zwischen Bremse und Gas
 cause-slow_apex = ein niedriges Scheiteltempo
 cause-late_throttle = spätes Beschleunigen
+cause-part_throttle = spätes Vollgas
 cause-slow_entry = eine langsame Anfahrt
 cause-early_slowing = frühes Langsamwerden
 cause-slow_exit = ein langsamer Ausgang

@@ -52,6 +52,7 @@ loss-by = { $cause ->
     [slow_apex] { $amount } slower at the slowest point
     [slow_entry] { $amount } slower on the approach
     [late_throttle] accelerating { $amount } later
+    [part_throttle] { $amount } later on full throttle
     [slow_exit] { $amount } slower at the exit
    *[none] no single one stands out
 }
@@ -89,6 +90,7 @@ action-stay_on_pedal = go from the brake to the throttle without rolling in betw
 action-more_apex = carry more speed to the apex
 action-exit_before = sort the exit of the corner before first
 action-earlier_throttle = unwind the steering, then go to power earlier
+action-full_sooner = squeeze the throttle on to full in one go as the steering opens
 action-open_exit = turn in later and open the exit
 action-keep = keep the usual brake point and speed, and repeat them
 action-match = match the quicker pass
@@ -102,6 +104,7 @@ advice = { $corner }: { $action }{ $cause ->
     [slow_entry] : { $aim } at the entry, not { $now }
     [early_slowing] , in small steps: { $aim } at the entry, not { $now }
     [late_throttle] : { $aim } at the exit, not { $now }
+    [part_throttle] : full { $aim } after the apex, not { $now }
     [slow_exit] : { $aim } at the exit, not { $now }
    *[none] {""}
 }.{ $cause ->

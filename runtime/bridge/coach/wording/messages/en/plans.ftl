@@ -16,6 +16,7 @@ target = { $corner } has worked when { $count } laps in a row show { $cause ->
     [slow_entry] at least { $aim } at the entry, not { $now }
     [early_slowing] at least { $aim } at the entry, not { $now }
     [late_throttle] at least { $aim } at the exit, not { $now }
+    [part_throttle] full throttle { $aim } after the apex, not { $now }
     [slow_exit] at least { $aim } at the exit, not { $now }
     [match] the time of the quicker pass
    *[none] the same brake point and the same speed
@@ -29,6 +30,7 @@ drill = Drill for { $corner }, { $count } laps: { $cause ->
     [slow_entry] think only of the exit of the corner before, and leave the rest as it is
     [early_slowing] pick a mark beside the track and keep the speed up to it; the mark a little later each lap
     [late_throttle] open the steering first, then the throttle; a little earlier each lap, back if the steering must close again
+    [part_throttle] say “on” when the throttle opens and “full” when it is down; bring the two words closer each lap, back if the steering must close again
     [slow_exit] turn in a little later each lap, and touch the inside later
     [match] repeat the quicker pass, with its brake point and its speed
    *[none] same brake point, same speed, every lap

@@ -61,6 +61,7 @@ cause-late_brake = braking late and running in too fast
 cause-coasting = coasting between brake and throttle
 cause-slow_apex = a low minimum speed
 cause-late_throttle = late acceleration
+cause-part_throttle = late full throttle
 cause-slow_entry = a slow approach
 cause-early_slowing = slowing down early
 cause-slow_exit = a slow exit

@@ -51,6 +51,7 @@ loss-by = { $cause ->
     [slow_apex] { $amount } menos en el punto más lento
     [slow_entry] { $amount } menos en la aproximación
     [late_throttle] acelerar { $amount } más tarde
+    [part_throttle] { $amount } más tarde a fondo
     [slow_exit] { $amount } menos en la salida
    *[none] ninguna destaca por sí sola
 }
@@ -88,6 +89,7 @@ action-stay_on_pedal = pasar del freno al gas sin pausa
 action-more_apex = llevar más velocidad al vértice
 action-exit_before = mejorar primero la salida de la curva anterior
 action-earlier_throttle = enderezar el volante y dar gas antes
+action-full_sooner = abrir el gas hasta el fondo de una vez, a medida que se endereza el volante
 action-open_exit = girar más tarde y abrir la salida
 action-keep = mantener el punto de frenada y la velocidad habituales, y repetirlos
 action-match = repetir el paso más rápido
@@ -101,6 +103,7 @@ advice = { $corner }: { $action }{ $cause ->
     [slow_entry] : { $aim } en la entrada en vez de { $now }
     [early_slowing] , en pasos pequeños: { $aim } en la entrada en vez de { $now }
     [late_throttle] : { $aim } en la salida en vez de { $now }
+    [part_throttle] : a fondo { $aim } después del vértice en vez de { $now }
     [slow_exit] : { $aim } en la salida en vez de { $now }
    *[none] {""}
 }.{ $cause ->

@@ -16,6 +16,7 @@ target = { $corner }: conseguido cuando { $count } vueltas seguidas muestran { $
     [slow_entry] al menos { $aim } en la entrada en vez de { $now }
     [early_slowing] al menos { $aim } en la entrada en vez de { $now }
     [late_throttle] al menos { $aim } en la salida en vez de { $now }
+    [part_throttle] el gas a fondo { $aim } después del vértice en vez de { $now }
     [slow_exit] al menos { $aim } en la salida en vez de { $now }
     [match] el tiempo del paso más rápido
    *[none] el mismo punto de frenada y la misma velocidad
@@ -29,6 +30,7 @@ drill = Ejercicio, { $corner }, { $count } vueltas: { $cause ->
     [slow_entry] pensar solo en la salida de la curva anterior y dejar el resto
     [early_slowing] elegir una referencia junto a la pista y mantener la velocidad hasta ella; cada vuelta un poco más tarde
     [late_throttle] primero enderezar el volante, luego el gas; cada vuelta un poco antes, y atrás si hay que volver a cerrar el volante
+    [part_throttle] decir «gas» al acelerar y «fondo» al llegar a fondo; acercar las dos palabras cada vuelta, y atrás si hay que volver a cerrar el volante
     [slow_exit] girar un poco más tarde cada vuelta y tocar el vértice más tarde
     [match] repetir el paso más rápido, con su punto de frenada y su velocidad
    *[none] mismo punto de frenada, misma velocidad, cada vuelta

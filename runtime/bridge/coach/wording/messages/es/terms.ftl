@@ -62,6 +62,7 @@ cause-late_brake = frenada tardía y entrada demasiado rápida
 cause-coasting = rodar entre el freno y el gas
 cause-slow_apex = una velocidad mínima baja
 cause-late_throttle = aceleración tardía
+cause-part_throttle = gas a fondo tardío
 cause-slow_entry = una aproximación lenta
 cause-early_slowing = perder velocidad antes de tiempo
 cause-slow_exit = una salida lenta

@@ -51,6 +51,7 @@ loss-by = { $cause ->
     [slow_apex] { $amount } de moins au point le plus lent
     [slow_entry] { $amount } de moins en approche
     [late_throttle] accélération { $amount } plus tard
+    [part_throttle] { $amount } plus tard à pleins gaz
     [slow_exit] { $amount } de moins en sortie
    *[none] aucune ne ressort nettement
 }
@@ -88,6 +89,7 @@ action-stay_on_pedal = passer du frein aux gaz sans roue libre
 action-more_apex = garder plus de vitesse à la corde
 action-exit_before = soigner d'abord la sortie du virage précédent
 action-earlier_throttle = ouvrir le volant, puis remettre les gaz plus tôt
+action-full_sooner = ouvrir les gaz à fond d'un seul geste, à mesure que le volant s'ouvre
 action-open_exit = braquer plus tard et élargir en sortie
 action-keep = garder le point de freinage et la vitesse habituels, et les répéter
 action-match = reproduire le passage plus rapide
@@ -101,6 +103,7 @@ advice = { $corner } : { $action }{ $cause ->
     [slow_entry] {" "}: { $aim } à l'entrée au lieu de { $now }
     [early_slowing] , par petits pas : { $aim } à l'entrée au lieu de { $now }
     [late_throttle] {" "}: { $aim } en sortie au lieu de { $now }
+    [part_throttle] {" "}: à fond { $aim } après la corde au lieu de { $now }
     [slow_exit] {" "}: { $aim } en sortie au lieu de { $now }
    *[none] {""}
 }.{ $cause ->

@@ -16,6 +16,7 @@ target = { $corner } : réussi quand { $count } tours de suite montrent { $cause
     [slow_entry] au moins { $aim } à l'entrée au lieu de { $now }
     [early_slowing] au moins { $aim } à l'entrée au lieu de { $now }
     [late_throttle] au moins { $aim } en sortie au lieu de { $now }
+    [part_throttle] les pleins gaz { $aim } après la corde au lieu de { $now }
     [slow_exit] au moins { $aim } en sortie au lieu de { $now }
     [match] le temps du passage plus rapide
    *[none] le même point de freinage et la même vitesse
@@ -29,6 +30,7 @@ drill = Exercice, { $corner }, { $count } tours : { $cause ->
     [slow_entry] ne penser qu'à la sortie du virage précédent et laisser le reste
     [early_slowing] choisir un repère au bord de la piste et garder la vitesse jusque-là ; un repère un peu plus tardif à chaque tour
     [late_throttle] ouvrir le volant d'abord, les gaz ensuite ; un peu plus tôt à chaque tour, revenir en arrière s'il faut refermer le volant
+    [part_throttle] dire « gaz » à la remise et « fond » aux pleins gaz ; rapprocher les deux mots à chaque tour, revenir en arrière s'il faut refermer le volant
     [slow_exit] braquer un peu plus tard à chaque tour et toucher la corde plus tard
     [match] refaire le passage plus rapide, avec son point de freinage et sa vitesse
    *[none] même point de freinage, même vitesse, à chaque tour

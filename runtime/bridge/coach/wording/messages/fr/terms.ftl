@@ -66,6 +66,7 @@ cause-late_brake = freinage trop tard et entrée trop rapide
 cause-coasting = roue libre entre frein et gaz
 cause-slow_apex = une vitesse de passage trop basse
 cause-late_throttle = accélération tardive
+cause-part_throttle = pleins gaz tardifs
 cause-slow_entry = une approche lente
 cause-early_slowing = ralentissement trop tôt
 cause-slow_exit = une sortie lente
