@@ -21,7 +21,7 @@ from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.memory import Memory, Trace, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
-from runtime.bridge.coach.need import Need, NeedKind, Reading, Slots
+from runtime.bridge.coach.need import Need, NeedKind, Reading, Slots, asks
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.sql import Queries, statement_in
@@ -66,6 +66,10 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
 UNSAFE: Final = frozenset("incidents-none danger-do wet-do".split())
 """Facts left out after a safety message: a driver who reports an incident is not told that there
 was none, and advice was given."""
+TALK: Final[frozenset[NeedKind]] = frozenset({"thanks", "greeting", "who", "style", "abilities"})
+"""Needs that have nothing to do with a danger."""
+EVENTS: Final = frozenset(("incidents", "incident_explain", "balance"))
+"""Needs that ask whether the data show something of a danger."""
 MILD: Final = frozenset("near_miss rain heat flat_out_dare fear unsure".split())
 """Dangers that do not keep a driver off the track."""
 DRIVING: Final[frozenset[NeedKind]] = frozenset({"run_plan", "lap_goal"})
@@ -328,7 +332,10 @@ class _Answering:
             return before
         quantities = {need.slots.quantity for need in reading.needs}
         about = any(quantity and quantity.startswith(before[:5]) for quantity in quantities)
-        drives = any(need.kind in DRIVING for need in reading.needs) and before not in MILD
+        about |= any(need.kind in EVENTS for need in reading.needs)
+        plain = all(need.kind not in TALK and not asks(need.slots) for need in reading.needs)
+        drives = any(need.kind in DRIVING for need in reading.needs) or plain  # I'll take it easy
+        drives &= before not in MILD
         return before if about or drives else None
 
     async def _tell(self, context: Context, reading: Reading, need: Need) -> tuple[Fact, ...]:

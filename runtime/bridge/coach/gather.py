@@ -190,6 +190,7 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
         scene.driver,
         rivals,
         longest=max(lengths, key=lambda name: lengths[name], default=""),
+        circuit=scene.track.name if scene.track else "",
     )
 
 

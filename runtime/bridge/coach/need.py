@@ -295,6 +295,10 @@ class Slots:
     """How many answers are asked for: "three tips"; 0: not stated."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
+    counts_laps: bool = False
+    """Whether the numbers of laps are compared: "more laps than me"."""
+    blames_kit: bool = False
+    """Whether the other car, or a part of it, is said to be better."""
     within: bool = False
     """Whether an amount is how far from the best lap: "within half a second of my best"."""
     offers: bool = False
@@ -328,6 +332,13 @@ def find_runs(laps: Iterable[Lap]) -> tuple[tuple[int, ...], ...]:
     if len(cuts) != 1 or not 2 <= cuts[0] <= len(numbers) - 2:
         return ()
     return tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])
+
+
+def asks(slots: Slots) -> bool:
+    """Whether a text asks something, or names a place: else it only states something."""
+    questions = slots.open or slots.whether or slots.where or slots.why or slots.which
+    places = slots.corners or slots.sectors or slots.straights or slots.drivers
+    return bool(questions or places or slots.quantity)
 
 
 @dataclass(frozen=True)

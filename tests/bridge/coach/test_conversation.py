@@ -207,6 +207,9 @@ async def test_danger_is_answered_first_and_alone(shared: Bridge) -> None:
     [
         ("I bumped my head on the roll bar and feel dizzy", "ten minutes left, shall I go", True),
         ("the brake pedal went soft", "I have 20 minutes left, what do I do with them", True),
+        ("the brake pedal went soft", "it's only five laps and I'll take it steady", True),
+        ("the steering shakes badly", "pero ¿se nota algo raro en los datos?", True),
+        ("the brake pedal went soft", "thanks", False),
         ("can I take turn 1 flat", "I have 20 minutes left, what do I do with them", False),
     ],
 )

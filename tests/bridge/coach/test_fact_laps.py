@@ -12,6 +12,7 @@ from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.reference import References, make_reference
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
+from runtime.bridge.coach.facts.laps import find_last_run
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.facts.view import pick_lap
 from runtime.bridge.coach.need import (
@@ -407,3 +408,18 @@ def test_a_reference_lap_on_file_is_the_first_plan() -> None:
     fact = ask("theory", planned)["theory-reference"]
     assert number(fact, "time") == NEAR(BEN.time(BEN.best), abs=0.01)
     assert "theory-speeds" in ask("theory")
+
+
+@pytest.mark.parametrize(
+    ("times", "run"),
+    [
+        ([52.0, 56.0, 52.2, 53.0, 54.0], [52.2, 53.0, 54.0]),
+        ([52.0, 54.0, 53.0, 52.5], [54.0, 53.0, 52.5]),
+        ([52.0, 53.0, 52.5], [53.0, 52.5]),
+        ([52.0, 53.0, 53.0], [53.0]),
+    ],
+)
+def test_last_laps_that_are_each_slower_or_quicker_make_a_run(
+    times: list[float], run: list[float]
+) -> None:
+    assert find_last_run(times) == run

@@ -219,6 +219,22 @@ def test_a_claimed_count_of_laps_is_checked(more: int, verdict: str) -> None:
     assert tell("lap_count", said)[0].verdict == verdict
 
 
+@pytest.mark.parametrize("than_me", [False, True])
+def test_who_is_said_to_have_driven_more_laps_is_checked(*, than_me: bool) -> None:
+    side = scene()
+    more = len(side.rivals["Ben"].drive.counted) > len(drive_in(side).counted)
+    said = Slots(drivers=("Ben",), than_me=than_me, counts_laps=True, claims=True)
+    assert tell("lap_count", said, side)[0].verdict == ("right" if more == than_me else "wrong")
+
+
+def test_why_a_straight_is_slow_is_told_by_the_exit_before_it() -> None:
+    facts = tell("measure", Slots(straights=("Machair Straight",), quantity="time", why=True))
+    assert facts[0].place
+    assert facts[0].place.straight == "Machair Straight"
+    assert {fact.place.corner for fact in facts[1:] if fact.place} <= {"Turn 3", None}
+    assert len(facts) > 1
+
+
 @pytest.mark.parametrize(("gains", "verdict"), [(True, "wrong"), (False, "right")])
 def test_a_claim_to_be_quicker_than_a_rival_is_checked_by_the_lap(
     gains: bool, verdict: str

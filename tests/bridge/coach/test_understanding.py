@@ -30,6 +30,7 @@ NAMES: Final = Names(
     straights=("Machair Straight", "Harbour Straight"),
     asker="Ana",
     drivers=("Ben",),
+    circuit="Larkfell Circuit",
 )
 TABLE: Final = tuple(
     line.split("\t")
@@ -140,6 +141,11 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how does today compare with my test in September",), "progress"),
         (("was my last lap my best",), "measure"),
         (("how does Ben's ideal lap compare with mine",), "ideal_lap"),
+        (("where do I lose most", "so how do I get there"), "tips"),
+        (("brake point turn 4", "und wie krieg ich das besser hin"), "corner_advice"),
+        (("how was turn 4", "how much is that worth"), "what_if"),
+        (("vitesse mini au virage 8", "pourquoi si lent"), "corner_explain"),
+        (("how many laps did Ben do", "and his best?"), "lap_time"),
         (("hola", "¿Hice todas las vueltas por debajo de 1:54?"), "lap_count"),
         (("hallo", "Bin ich eigentlich jede Runde unter 1:53 geblieben?"), "lap_count"),
     ],
@@ -208,6 +214,24 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
             {"without": (4,), "besides": (), "sectors": (2,), "which": "lap", "order": "most"},
         ),
         (("apex speed turn 4 and exit speed turn 9 on lap 3",), {"laps": (3,), "spot": "apex"}),
+        (("how late do I brake for turn 4", "and the one before?"), {"corners": ("Turn 3",)}),
+        (("Bremspunkt Kurve 4", "ok und in der nächsten Kurve?"), {"corners": ("Turn 5",)}),
+        (
+            ("vitesse mini au virage 5 au tour 3", "et au tour suivant"),
+            {"corners": ("Turn 5",), "laps": (Beside(3, 1),), "quantity": "speed"},
+        ),
+        (
+            ("welche war meine langsamste Runde", "und ohne die, welcher Schnitt wäre das"),
+            {"without": ("slowest",), "order": "mean"},
+        ),
+        (("sector 1 me against Ben", "and the middle one"), {"sectors": (2,), "drivers": ("Ben",)}),
+        (("sector por sector contra Ben", "y en el 2 por qué tanto"), {"sectors": (2,)}),
+        (
+            ("wie viel Zeit verliere ich in Kurve 4 auf Ben", "und hinterm Scheitel?"),
+            {"corners": ("Turn 4",), "drivers": ("Ben",), "spot": "apex_exit", "quantity": "time"},
+        ),
+        (("Wer ist in Sektor 1 schneller, Ben oder ich", "und insgesamt?"), {"sectors": ()}),
+        (("what does understeer mean", "and the other one, oversteer"), {"concept": "oversteer"}),
         (("what is trail braking", "do I do any in turn 2"), {"corners": ("Turn 2",)}),
         (
             ("wer ist im zweiten Sektor schneller, Ben oder ich", "und im letzten?"),
@@ -396,6 +420,14 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
         ("who has the higher top speed, me or Ben", "measure"),
         ("quién es más rápido en la recta machair", "rival_gap"),
         ("wer bremst in Kurve 11 später", "measure"),
+        ("Ben did more laps than me, no?", "lap_count"),
+        ("der Ben ist doppelt so viele Runden gefahren wie ich", "lap_count"),
+        ("Ben only brakes later because he has better brakes", "rival_car"),
+        ("how long is Larkfell", "circuit"),
+        ("turn 10, do I brake for it or just lift off", "measure"),
+        ("au virage 9 on freine pareil, Ben et moi ?", "measure"),
+        ("combien de temps en roue libre en moyenne", "measure"),
+        ("¿mi primer sector es el mejor, no?", "sector_rank"),
     ],
 )
 def test_slots_decide_where_they_can(question: str, kind: NeedKind) -> None:

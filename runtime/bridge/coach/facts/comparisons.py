@@ -126,7 +126,8 @@ def tell(view: View) -> Facts:
     if rivals and _lists(slots) and not (slots.whether or slots.claims):
         words = tuple(lap for lap in slots.laps if not isinstance(lap, int))
         return (*tell(view.about(drivers=())), *tell(_view_rival(view.about(laps=words))))
-    if slots.tally and rivals and slots.quantity in (None, "time") and not slots.amounts:
+    timed = slots.quantity in (None, "time") and not (slots.all_laps and slots.order == "mean")
+    if slots.tally and rivals and timed and not slots.amounts:
         return _tell_beaten(view)
     if _asks_which_pass(slots):
         return _tell_passing(view)
@@ -136,7 +137,8 @@ def tell(view: View) -> Facts:
         return tell_values(view)
     if slots.order in ("spread", "alike") or varies:
         return tell_spread(view)
-    if slots.claims:
+    rolls = slots.pedal == "lift" and slots.quantity == "coasting" and not rivals
+    if slots.claims or rolls:
         return _check(view)
     plain = slots.whether and slots.order is None and not rivals
     checkable = (*_BRAKING, "coasting", "full_throttle", *["throttle"] * (slots.pedal == "lift"))
@@ -238,12 +240,31 @@ def tell_values(view: View) -> Facts:
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= WORTH_S]
         facts += [beside_best.state("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
-    bend = (
-        find_corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
-    )
-    if bend and (spread := find_spread(drive, "speed", bend, "exit")):
+    bend = find_corner_before(drive, straight) if straight else None
+    if straight and slots.why:
+        return (*facts[:1], *_explain_straight(view, straight.name, bend)[:3])
+    spread = find_spread(drive, "speed", bend, "exit") if bend else None
+    if spread and quantity == "speed" and rivals:
         facts.append(_against(view, spread, *rivals[0]))
     return tuple(facts)
+
+
+def _explain_straight(view: View, road: str, bend: str | None) -> Facts:
+    """Explain the time of a straight: rolling or lifting there more than the quickest other driver,
+    and the exit of the corner before it."""
+    others = view.rivals or [(name, of.drive) for name, of in view.scene.rivals.items()]
+    told: list[Fact] = []
+    for quantity in ("coasting", "full_throttle") if others else ():
+        name, rival = min(others, key=lambda other: other[1].best.duration_s)
+        pair = (
+            find_spread(view.drive, quantity, road, None),
+            find_spread(rival, quantity, road, None),
+        )
+        if pair[0] and pair[1]:
+            apart = (pair[0].usual.number - pair[1].usual.number) * (-1) ** (quantity != "coasting")
+            told += [_against(view, pair[0], name, rival)] * (apart > APART[pair[0].unit])
+    slots = replace(view.slots, corners=(bend or "",), straights=(), spot="exit", quantity=None)
+    return (*told[:1], *(TELLERS["corner_explain"](view.scene, slots) if bend else ()))
 
 
 def _share(view: View, spread: Spread) -> Facts:
@@ -984,7 +1005,7 @@ def _check_flat(view: View, spread: Spread, laps: Sequence[int]) -> Fact:
     lifted = [lap for lap, value in values.items() if value.number < FULL_PCT]
     least = min(values, key=lambda lap: values[lap].number)
     slots, words = view.slots, label(spread)
-    flat = (slots.pedal == "lift") == slots.negated
+    flat = slots.pedal == "brake" or (slots.pedal == "lift") == slots.negated  # never brake: flat
     many = "all" if 0 < len(lifted) == len(values) > 1 else "many" if len(lifted) > _FEW else "few"
     words |= {"laps": tuple(lifted), "lifted": many if lifted else "none", "number": len(lifted)}
     words |= {"count": len(values), "least": values[least], "lap": least}
@@ -1055,6 +1076,8 @@ def _answer(scene: Scene, slots: Slots) -> Facts:
         slots = replace(
             slots, quantity="throttle", order=None, whether=True, offers=True, open=False
         )
+    if slots.pedal == "lift" and (slots.straights or slots.spot in ("straight", "after")):
+        slots = replace(slots, quantity="coasting", order=None)
     bare = slots.quantity is None and slots.pedal is None and slots.order is None
     if slots.claims and bare and slots.corners and not slots.amounts:
         if slots.negated or slots.all_laps:

@@ -47,7 +47,7 @@ from runtime.bridge.coach.facts.view import (
     spread_s,
     teller,
 )
-from runtime.bridge.coach.need import Slots, Their
+from runtime.bridge.coach.need import Quantity, Slots, Their
 from runtime.bridge.coach.scene import Outing, Teller, Tellers
 from runtime.bridge.session.stats import deviation
 
@@ -73,7 +73,9 @@ def duel(tell: Tell) -> Tell:
         quickest = min(rivals, key=lambda name: rivals[name].drive.best.duration_s)
         names = tuple(name for name in view.slots.drivers if name in rivals) or (quickest,)
         if view.slots.straights or view.slots.spot == "straight":
-            slots = replace(view.slots, quantity="speed", spot="straight", drivers=names)
+            timed = any(amount.unit == "s" for amount in view.slots.amounts)
+            quantity: Quantity = "time" if timed else "speed"
+            slots = replace(view.slots, quantity=quantity, spot="straight", drivers=names)
             return comparisons.TELLERS["measure"](view.scene, slots)
         share = 4 // min(len(names), 2)
         duels = [compare(view.scene, replace(view.slots, drivers=(name,))) for name in names[:2]]
@@ -264,7 +266,10 @@ def _sectors(of: View) -> list[Fact]:
         values: dict[str, Cell] = {"sector": at, "side": _side(behind), "gap": span(abs(behind))}
         values |= {"own": span(part.a_s or 0.0), "theirs": span(part.b_s or 0.0)}
         place = Place(None, at, None, part.span.start_m, part.span.end_m)
-        facts.append(_fact(of, "rival-sector", values, place=place, gain_s=behind))
+        fact = _fact(of, "rival-sector", values, place=place, gain_s=behind)
+        sign = 1 if asks_for_gains(of.slots) else -1  # of a gap that contradicts the question
+        premise = of.slots.gains is not None and not of.slots.whether and sign * behind >= WORTH_S
+        facts.append(replace(fact, verdict="wrong") if premise else fact)
     if (which or not chosen) and len(gaps) == 3:
         values = {f"s{at}": gap(part.delta_s or 0.0) for at, part in gaps.items()}
         facts.append(_fact(of, "rival-sectors", values))
@@ -306,7 +311,8 @@ def _tell_how(of: View) -> Facts:
     alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
     corners = _tell_named(of)[:2] if of.slots.corners else [_loss(of, loss)]
     sign = 1 if wins else -1  # of a loss that contradicts the question
-    if of.slots.why and of.slots.gains is not None and sign * loss.seconds >= WORTH_S:
+    supposed = of.slots.gains is not None and not of.slots.whether
+    if supposed and sign * loss.seconds >= WORTH_S:
         corners[0] = replace(corners[0], verdict="wrong")
     return (*first, *corners, *(_differences(of, loss.corner) or (alike,)))
 

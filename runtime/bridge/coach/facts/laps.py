@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations
+from itertools import combinations, pairwise, takewhile
 from statistics import linear_regression, mean, median, variance
 from typing import Final
 
@@ -53,6 +53,10 @@ WIDENS: Final = 0.75
 """A lap makes the spread if the others have less than this share of it."""
 CLEAR: Final = 2.0
 """Standard errors from which a trend counts."""
+ROW: Final = 3
+"""The least last laps, each slower or each quicker, that are told."""
+RUN_S: Final = 0.3
+"""How far apart the first and last of them are at least."""
 ENOUGH: Final = 4
 """The least laps for a trend."""
 FIRST_DATE: Final = 1e8
@@ -148,6 +152,10 @@ def _tell_count(view: View) -> Facts:
     if view.name != "own" and view.scene.outing is not None:
         count = len(view.scene.outing.drive.counted)
         facts.append(view.fact("lap-count-of", {"count": count, "other": view.scene.driver}))
+        slots, leads = view.slots, len(laps) > count if view.slots.than_me else count > len(laps)
+        if slots.counts_laps and (slots.claims or slots.whether):
+            less = slots.order in ("fewer", "least") and count != len(laps)
+            facts[0] = judge(facts[0], slots, so=leads != less)
     return tuple(facts)
 
 
@@ -268,12 +276,21 @@ def _tell_change(view: View, quantity: Quantity) -> Facts:
     return tuple(facts) or (not_recorded(quantity),)
 
 
+def find_last_run(times: Sequence[float]) -> Sequence[float]:
+    """Return the last times as far back as each is slower, or each quicker, than the one before."""
+    steps = [later - earlier for earlier, later in pairwise(times)]
+    same = takewhile(lambda step: step * steps[-1] > 0, reversed(steps))
+    return times[-1 - sum(1 for _ in same) :]
+
+
 def _tell_trend(view: View) -> Facts:
     pool, quantity = view.selected, view.slots.quantity
     if len(pool) == 1 and pool[0] in view.counted:  # "since lap 3"
         pool = view.counted[view.counted.index(pool[0]) :]
     if quantity is None and view.slots.pedal == "brake":
         quantity = "brake_pressure"
+    if quantity == "speed" and view.slots.gains is not None and not view.slots.corners:
+        quantity = "time"  # quicker at the end
     if quantity is not None and quantity != "time" and len(pool) >= ENOUGH:
         return _tell_change(view, quantity)
     if len(pool) < ENOUGH:
@@ -291,13 +308,20 @@ def _tell_trend(view: View) -> Facts:
     if not clear and abs(apart) > CLEAR * noise and abs(apart) >= LEVEL_S:
         clear, way = True, "slower" if apart > 0 else "faster"
         key = f"late-{way}"
+    run = find_last_run(times)
+    if not clear and len(run) >= ROW and abs(run[-1] - run[0]) >= RUN_S:
+        clear, way = True, "slower" if run[-1] > run[0] else "faster"
+        key = f"row-{way}"
     values: dict[str, Cell] = {"way": key, "slope": span(abs(line.slope))}
+    values |= {"row": len(run), "change": span(abs(run[-1] - run[0]))}
     values |= {"early": lap_time(median(times[:third])), "late": lap_time(median(times[-third:]))}
     values |= {"few": third, "count": len(pool), "best": best_of(pool).number or 0}
     parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})
     trend, slots = view.fact("trend-laps", values, pool), view.slots
-    if slots.whether and clear and slots.gains is not None:
-        trend = judge(trend, slots, so=slots.gains == (way == "faster"))
+    if (slots.whether or slots.claims) and slots.gains is not None:
+        trend = judge(trend, slots, so=clear and slots.gains == (way == "faster"))
+    if slots.why and clear:
+        return (trend, *_tell_explain(view.about(laps=numbers_of(pool[-1:])))[1:3])
     return (trend, parted)
 
 

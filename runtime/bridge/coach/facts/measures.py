@@ -190,6 +190,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
             order = _OTHER_END.get(order, order)
     if order in (*EARLY, *LATE) and slots.spot not in CORNER_SPOTS:
         quantity = _PLACED.get(quantity, quantity)
+    if slots.gains is False and order == "more" and slots.drivers:  # where do I lack more
+        order = "fewer"
     if slots.pedal == "lift" and slots.where and order is None:
         order = "least"
     if order == "worst":
@@ -260,8 +262,8 @@ def end_of(quantity: Quantity, *, high: bool) -> str:
 def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
     """Return the named straights, those next to corners, corners or sectors; else the lap
     (None)."""
-    if slots.spot in ("straight", "after", "before"):
-        behind = slots.spot != "before"
+    if slots.spot in ("straight", "after", "before") and not slots.straights:
+        behind = slots.spot == "after"
         roads = [find_straight_beside(drive, corner, behind=behind) for corner in slots.corners]
         if names := tuple(straight.name for straight in roads if straight):
             return names

@@ -44,6 +44,8 @@ from runtime.bridge.session.units import KMH
 ROW: Final = 3
 """Laps in a row that prove success."""
 DRILL_LAPS: Final = 5
+LEAST_S: Final = 60.0
+"""A shorter time is none to drive in: two tenths."""
 OPEN_LAPS: Final = 6
 """Laps of a run of unknown length."""
 LONG_LAPS: Final = 8
@@ -159,7 +161,8 @@ def _brake_points(advice: Fact) -> tuple[Value, Value] | None:
 def run_plan(view: View) -> Facts:
     """Plan the minutes or laps that are left: warm up, focus, cool down."""
     usual = usual_s(view.drive.counted)
-    time = next((amount for amount in view.slots.amounts if amount.unit in ("s", "min")), None)
+    times = (amount for amount in view.slots.amounts if amount.unit in ("s", "min"))
+    time = next((amount for amount in times if amount.number >= LEAST_S), None)
     count = next(
         (round(amount.number) for amount in view.slots.amounts if not amount.unit), OPEN_LAPS
     )
@@ -301,7 +304,7 @@ def name_circuit(scene: Scene) -> Facts:
 
 def mood(scene: Scene, _: Slots) -> Facts:
     """Encourage with one true good point, without a word about other cars."""
-    return (Fact("mood"), *strengths(scene, 1))
+    return (Fact("mood"), *strengths(scene, 3)[-1:])
 
 
 def lesson(scene: Scene, slots: Slots) -> Facts:

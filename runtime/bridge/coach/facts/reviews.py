@@ -97,12 +97,19 @@ def _compare(scene: Scene, slots: Slots) -> View:
 
 
 def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
-    """Compare as `compare` does; if that shows little and no driver is named, compare with the
-    rival who shows most, since a loss on every lap shows only against others."""
+    """Compare as `compare` does; if that shows little, or no cause, and no driver is named, compare
+    with the rival who shows most, since a fault of every lap shows only against others."""
     views = [compare(scene, slots)]
-    if not slots.drivers and not (views[0].lost_here and views[0].lost_here[0].seconds >= LITTLE_S):
+    most = next(iter(views[0].lost_here), None)
+    if not slots.drivers and not (most and most.causes and most.seconds >= LITTLE_S):
         views += [compare(scene, replace(slots, drivers=(name,))) for name in scene.rivals]
-    return max(views, key=lambda view: max((loss.seconds for loss in view.lost_here), default=0.0))
+    return max(views, key=_most_lost)
+
+
+def _most_lost(view: View) -> tuple[float, float]:
+    """Return the largest loss that has a cause, and the largest of all, seconds."""
+    caused = [loss.seconds for loss in view.lost_here if loss.causes]
+    return max(caused, default=0.0), max((loss.seconds for loss in view.lost_here), default=0.0)
 
 
 def nothing(view: View) -> Facts:

@@ -155,14 +155,14 @@ def find_hazard(text: str, names: Names) -> str | None:
     if ruled:
         loose_margin = _weigh(text[:LONGEST], languages[0], names, 1)[1]
         return min(ruled, key=KEYS.index) if loose_margin > RULED else None
-    if whole > LIKELY or margin > CLEARLY:
-        return near
     signed = {
         key
         for language in languages
         for sentence in sentences
         for key in load_signs(language).find(sentence)
     }
+    if whole > LIKELY or margin > CLEARLY:
+        return near if near in signed or not signed else min(signed, key=KEYS.index)
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
 
 

@@ -4,7 +4,7 @@ The words stand in ``words/<language>.yaml``, those shared by all languages in `
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -58,7 +58,10 @@ _PIECE: Final = re.compile(
     r"|[^\s\w'\u2019]"
 )
 _LAP_TIME: Final = re.compile(r"(\d+)[:'\u2032](\d{2}(?:[.,]\d+)?)")
+_DOTTED_TIME: Final = re.compile(r"([12])\.([0-5]\d)")
+"""A lap time without a unit, as many write it: under 1.54."""
 _END: Final = frozenset(("", *",.?!;:"))
+_ENDS: Final = ("most", "least", "worst")
 _NUMBER: Final = frozenset(("number", "nummer", "numero"))
 _DASH: Final = frozenset("-\u2013\u2014")
 
@@ -112,6 +115,8 @@ class Names:
     """None: the question follows no other."""
     longest: str = ""
     """Name of the longest straight."""
+    circuit: str = ""
+    """Name of the circuit."""
 
 
 class Piece(NamedTuple):
@@ -165,6 +170,8 @@ class Words:
             rf"(?<!\d)\.\s+|[?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE
         )
         """Separators of two questions."""
+        self.circuit: str = own["circuit"]
+        """What stands for the name of the circuit."""
         self.joined = re.compile(rf",?\s+(?:{joins})\s+", re.IGNORECASE)
         """What stands between two things."""
         written = f"{(FOLDER / f'{language}.yaml').read_text('utf-8')} {' '.join(shared['units'])}"
@@ -230,6 +237,12 @@ class Reader:
             names += some
             i = some[-1].end if some else i + 1
         return names
+
+    def find_before(self, corners: Sequence[str]) -> str | None:
+        """Return the first of two corners that follow each other."""
+        first, *rest = (self.numbers.get(corner, 0) for corner in corners) if corners else (0,)
+        follows = rest == [first + 1] or (rest == [1] and first == len(self.numbers))
+        return corners[0] if first and follows else None
 
     def _is_compared(self, i: int) -> bool:
         """Whether `than` stands before a piece, perhaps with an article."""
@@ -310,9 +323,10 @@ class Reader:
         orders = self.words.tables["orders"]
         topic = self.names.topic
         bare = noun == "sector" and topic is not None and topic.number == noun
-        if bare and number is not None and self._word(end) in _END:  # and in the last?
+        ends = behind == end and not any(orders[key].search(near) for key in _ENDS)
+        if bare and number is not None and ends:  # and in the last?
             return Numbered(number, i, end)
-        ranks &= any(orders[end].search(near) for end in ("most", "least", "worst"))
+        ranks &= any(orders[key].search(near) for key in _ENDS)
         counts = number is not None and behind > end and not ranks  # not: the second slowest one
         return Numbered(number or 0, i, behind) if counts else None
 
@@ -390,7 +404,8 @@ class Reader:
     def _time(self, i: int) -> list[Mention]:
         """Read a lap time: 1:52.0, or one fifty-two."""
         match, minutes = _LAP_TIME.fullmatch(self._word(i)), self._number(i)
-        if match:
+        dotted = _DOTTED_TIME.fullmatch(self._word(i))
+        if match := match or (dotted if not self._unit(i + 1) else None):
             seconds = 60 * int(match[1]) + float(match[2].replace(",", "."))
             return [Mention("time", i, i + 1, Value(seconds, "lap_time"))]
         rest = self._number(i + 1)
@@ -609,7 +624,8 @@ class Reader:
         fits &= (
             apart or after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
         )
-        fits |= at > i or of_laps or (leads and after in _END | lists["adding"])
+        fits |= at > i or of_laps or (leads and noun == "sector")
+        fits |= leads and after in _END | lists["adding"]
         fits |= left and after in lists["list"]  # throw out 4 and 6
         return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []
 

@@ -6,8 +6,8 @@ A phrase is a sequence of words, in lower case and without accents:
     (soft|very long) one of these
     <brake>          one of a class of words
     <very>?          optional
-    ..               up to five words
-    a + b            both, in either order, up to five words apart
+    ..               up to seven words
+    a + b            both, in either order, up to seven words apart
     ^ $              the sentence begins or ends here
 """
 
@@ -26,7 +26,7 @@ Classes: TypeAlias = Mapping[str, Iterable[str]]
 
 CONTRACTED: Final = re.compile(r"['\u2019](?=(?:t|s|m|re|ve|ll|d)\b)")
 _NONE: Final[Classes] = MappingProxyType({})
-_GAP: Final = r"(?:[^ ]+ ){0,5}?"
+_GAP: Final = r"(?:[^ ]+ ){0,7}?"
 _SENTENCE: Final = re.compile(r"[.!?;:\n]+(?!\d)")
 _WORD: Final = re.compile(r"[^\W_]+")
 _TOKEN: Final = re.compile(r"<\w+>|\.\.|[()|^$?]|[^\s()|?]+")

@@ -1,5 +1,6 @@
 """Reads what a question asks for: the whole of understanding."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
@@ -40,7 +41,6 @@ from runtime.bridge.coach.understanding.slots import (
     find_units,
     mask_names,
     read_slots,
-    remove_words,
     settle_spot,
 )
 from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
@@ -57,6 +57,8 @@ CERTAIN: Final = 0.6
 """Share of `FULL` from which a part or a follow-up counts on its own."""
 FULL: Final = 1.6
 """Score that counts as certain."""
+SPENT: Final = ("fuel", "tyre_wear")
+"""What a run uses up: whether it lasts is not known."""
 SHORT: Final = 6
 """The most words of a question that may be only a follow-up."""
 
@@ -145,7 +147,7 @@ def read_question(
 
     *vector* is the embedding of `text_to_embed`; an *intent* of `FORCED` forces a kind.
     """
-    language = find_language(tidy(text[:LONGEST], "en"), last.language if last else None)
+    language = _find_spoken_language(text[:LONGEST], names, last)
     for spoken in dict.fromkeys((language, *get_args(Language))):
         if (term := find_term(text, spoken)) is not None:
             slots = replace(read_slots(text[:LONGEST], spoken, names), concept=term)
@@ -190,8 +192,16 @@ def asks_to_keep(reading: Reading) -> bool:
 
 def text_to_embed(text: str, names: Names, last: Reading | None) -> str:
     """Return the text whose embedding helps to understand the question."""
-    language = find_language(tidy(text, "en"), last.language if last else None)
+    language = _find_spoken_language(text, names, last)
     return mask_names(tidy(text, language), language, names)
+
+
+def _find_spoken_language(text: str, names: Names, last: Reading | None) -> Language:
+    """Find the language of a question; the names of places and drivers are of none."""
+    places = (name for corner in names.corners for name in corner.nicknames)
+    named = "|".join(map(re.escape, (*places, *names.straights, *names.drivers)))
+    plain = re.sub(rf"\b(?:{named})\b", " ", text, flags=re.IGNORECASE) if named else text
+    return find_language(tidy(plain, "en"), last.language if last else None)
 
 
 class _Reader:
@@ -266,7 +276,8 @@ class _Reader:
 
     def _part_measures(self, text: str) -> list[str]:
         """Return the two halves of a question that names a quantity and a place in each."""
-        for joined in self.words.joined.finditer(text):
+        between = self.words.tables["asks"]["from_to"].search(f" {fold(text)} ")
+        for joined in self.words.joined.finditer(text) if not between else ():
             halves = [text[: joined.start()], text[joined.end() :]]
             slots = [read_slots(half, self.language, self.names) for half in halves]
             if all(half.quantity and any(_places(half)) for half in slots):
@@ -280,11 +291,20 @@ class _Reader:
     def plain(self, text: str) -> str:
         """Return the text without slang and misspellings."""
         counts = self.classifier.words(self.language)
+        common, circuit = self.words.lists["circuit_words"], self.names.circuit
+        rare = [word for word in circuit.split() if len(word) > 3 and fold(word) not in common]
+        if rare:
+            named = "|".join(map(re.escape, (circuit, *rare)))
+            text = re.sub(rf"\b(?:{named})\b", self.words.circuit, text, flags=re.IGNORECASE)
         own, straights = self.words.vocabulary, self.words.lists["straight"]
         return spell(tidy(text, self.language), counts, self.names, own, straights)
 
     def _slots(self, text: str) -> Slots:
-        return read_slots(text, self.language, self._about(text))
+        slots = read_slots(text, self.language, self._about(text))
+        if self.last is not None and not slots.without:
+            leaves = self._follows("leaves_it", fold(text).split())
+            slots = replace(slots, without=self.last.slots.laps * leaves)
+        return slots
 
     def _mask(self, text: str) -> str:
         return mask_names(text, self.language, self._about(text))
@@ -314,6 +334,8 @@ class _Reader:
         if (term := find_term(text, self.language)) is not None:
             return Need("explain", replace(slots, concept=term))
         words = fold(self._mask(text)).split()
+        while len(words) > 1 and words[0] in self.words.lists["fillers"]:
+            words.pop(0)
         ranked = self.rank(text, slots, vector)
         kind, score = ranked[0]
         if kind == "style":  # it may ask for something else too
@@ -321,7 +343,10 @@ class _Reader:
             kind, score = other
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
-        place = kind == "circuit" and score >= SURE and any(_list_filled(slots))
+        if kind in _TALK and slots.claims and slots.order and self.last is not None:
+            kind, score = self.last.kind, SURE  # that's early
+        goes_on = self._follows("leads", words)
+        place = kind == "circuit" and score >= SURE and any(_list_filled(slots)) and not goes_on
         if self.last is not None and not (talked or place):
             if need := self._apply_term(words, slots, self.last, score):
                 return need
@@ -338,7 +363,14 @@ class _Reader:
             kind = (_grammar(slots) if score < SURE else None) or kind
             whole = score >= SURE and bool(slots.corners and slots.laps)
             if not whole or self._follows("leads", words):
-                kind, slots = self._follow(kind, slots, words, self.last, place or sure)
+                asked, sure = self._find_cue(words, slots), place or sure
+                kind, slots = self._follow(kind, slots, words, self.last, sure)
+                of = read_moves().cues.get(asked, {}).get(self.last.kind)
+                if of is not None and (score < SURE or (asked == "why" and len(words) < SHORT)):
+                    kind, score = of, SURE
+                    slots = _overlay(slots, self._locate_last(self.last), of)
+                if slots.drivers and not self.last.slots.drivers and kind == "measure":
+                    score = max(score, SURE)  # how much more is that than hers
         return Need(move(kind, slots), slots, min(score / FULL, 1.0))
 
     def _differ(self, words: list[str], slots: Slots, last: Need) -> Need | None:
@@ -358,6 +390,9 @@ class _Reader:
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
         if (short or leads) and after is not None:
             return after
+        turned = self._turn(words, slots, named, last) if leads or short else None
+        if turned is not None:
+            return turned
         moves, kind = read_moves(), last.kind
         rest = self._rest(words, kind if leads else None)
         if (
@@ -366,7 +401,7 @@ class _Reader:
             and not (rest or last.slots.drivers or kind != "measure")
         ):
             return Need(kind, replace(last.slots, drivers=slots.drivers, alone=True))
-        if slots.without:
+        if slots.without or slots.besides:
             rest -= {word for phrase in self.words.lists["without"] for word in phrase.split()}
         cues = moves.cue_words.items() if rest and (leads or short) else ()
         cue = next((cue for cue, of in cues if of.issuperset(rest)), "")
@@ -391,6 +426,9 @@ class _Reader:
             return last
         else:
             return None
+        if slots.spot and last.slots.corners and kind not in moves.uses["spot"]:
+            kind, slots = "measure", replace(slots, quantity=slots.quantity or "time", concept=None)
+            named.discard("concept")
         if slots.pedal and slots.pedal != last.slots.pedal and slots.quantity is None:
             slots = replace(slots, quantity=_OF_PEDALS[slots.pedal])
         places = back and not (slots.which or slots.where)
@@ -400,12 +438,29 @@ class _Reader:
         fits = all(kind in uses[name] for name in named.intersection(_KEPT))
         return Need(kind, slots) if fits else None
 
+    def _turn(self, words: Sequence[str], slots: Slots, named: set[str], last: Need) -> Need | None:
+        """Read what the last answer is worth or cost, the same of the other laps, of another term
+        or of the whole lap."""
+        for asked in ("worth", "lost"):
+            of = read_moves().cues[asked].get(last.kind)
+            if of is not None and self._follows(asked, words):
+                over = _overlay(slots, self._locate_last(last), of)
+                return Need(move(of, over), over)
+        if slots.all_laps and last.slots.laps and not named:
+            return Need(last.kind, replace(last.slots, laps=(), without=last.slots.laps))
+        if last.kind == "explain" and slots.concept and not named - {"concept", "order"}:
+            return Need("explain", replace(last.slots, concept=slots.concept))
+        if named == {"order"} and slots.order == "total" and any(_places(last.slots)):
+            whole = replace(last.slots, corners=(), sectors=(), straights=(), spot=None)
+            kind: NeedKind = "rival_gap" if last.kind.startswith("rival") else last.kind
+            return Need(move(kind, whole), whole)
+        return None
+
     def _rest(self, words: Sequence[str], kind: NeedKind | None) -> set[str]:
         """Return the words that say more than how a question differs from the last one; *kind*: of
         a question that says it follows."""
-        without = self.words.lists["without"]
-        text = remove_words(f" {' '.join(words)} ", without)
-        rest, tables = text, self.words.tables
+        text, tables = f" {' '.join(words)} ", self.words.tables
+        rest = text
         names = (*_READ, *(_MEASURED if kind in read_moves().uses["quantity"] else ()))
         patterns = [pattern for name in names for pattern in tables[name].values()]
         patterns += [tables["asks"][name] for name in _ASKS]
@@ -429,11 +484,16 @@ class _Reader:
 
     def _rank_after(self, words: Sequence[str], slots: Slots, last: Need) -> Need | None:
         """Read the next of a ranking, or another place in it: "and the second biggest"."""
-        after = last.slots.place + 1 if self._follows("next", words) else 0
+        by = self._follows("next", words) - self._follows("prev", words)
+        if by < 0:
+            before = self._find_next_place(self._locate_last(last), by)
+            return Need(last.kind, replace(last.slots, **before)) if before else None
+        after = last.slots.place + 1 if by else 0
         nth = slots.place if slots.place > 1 else after
         if not nth or slots.of_those or slots.corners or slots.sectors:
             return None
         if after and (beyond := self._find_next_place(last.slots)):
+            beyond |= {"drivers": slots.drivers} if slots.drivers else {}
             return Need(last.kind, replace(last.slots, **beyond))
         if last.kind in _RANKS:
             return Need(last.kind, replace(last.slots, place=nth))
@@ -447,14 +507,15 @@ class _Reader:
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
         return None
 
-    def _find_next_place(self, last: Slots) -> dict[str, Any]:
-        """Return the corner or sector behind the only one that was named; empty: several, none."""
+    def _find_next_place(self, last: Slots, by: int = 1) -> dict[str, Any]:
+        """Return the corner or sector behind the only one that was named, or before it; empty:
+        several, none."""
         corners = [corner.name for corner in self.names.corners]
         sectors = list(range(1, len(self.names.sectors) + 1))
         for name, places in (("corners", corners), ("sectors", sectors)):
             named = getattr(last, name)
             if len(named) == 1 and named[0] in places:
-                return {name: (places[(places.index(named[0]) + 1) % len(places)],)}
+                return {name: (places[(places.index(named[0]) + by) % len(places)],)}
         return {}
 
     def _apply_term(
@@ -481,6 +542,13 @@ class _Reader:
     def _follows(self, how: str, words: Sequence[str]) -> bool:
         return self.words.tables["follow"][how].search(f" {' '.join(words)} ") is not None
 
+    def _find_cue(self, words: Sequence[str], slots: Slots) -> str:
+        """Return what a question that follows asks of the last one: why, or how; else nothing."""
+        follows = self._follows("leads", words) or self._follows("points_back", words)
+        asked = "why" if slots.why else "how" if self._follows("how_to", words) else ""
+        follows |= asked in ("why", "how") and len(words) <= 2 * SHORT
+        return asked if follows and not any(_places(slots)) else ""
+
     def _follow(
         self, kind: NeedKind, slots: Slots, words: list[str], last: Need, sure: bool
     ) -> tuple[NeedKind, Slots]:
@@ -495,7 +563,7 @@ class _Reader:
         if kind == "loss_rank" and placed and not (slots.where or slots.which):
             back = True  # what that costs
         lap = kind == "lap_explain" or (kind == "lap_time" and not sure)
-        if back and placed and slots.laps and lap:
+        if placed and lap and ((back and slots.laps) or (leads and slots.why)):
             kind = "corner_explain"
         if kind in ("lap_spread", "rival_spread") and placed and (leads or back):
             kind = "corner_spread"
@@ -512,12 +580,13 @@ class _Reader:
         whole = slots.quantity or (slots.open and not (leads or back))
         if last.kind == "measure" and not (sure and whole):
             how = slots.order in (*ORDERS, "early", "late", "mean") or slots.which == "lap"
-            more = (how or kind.startswith("rival")) and len(words) <= SHORT
+            more = (how or kind.startswith("rival")) and (back or len(words) <= SHORT)
             kind = "measure" if more or (slots.spot is not None and not sure) else kind
         whole = sure or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open:
             return kind, slots
-        before = self._locate_last(last) if back else last.slots
+        located = back or kind == "corner_advice"
+        before = self._locate_last(last) if located else last.slots
         measured = move(kind, slots) == "measure"
         over = _overlay(slots, before, "measure" if measured else kind)
         if kind in _ADVICE and last.kind not in _ADVICE and not (leads or back):  # own advice
@@ -565,6 +634,7 @@ def _grammar(slots: Slots) -> NeedKind | None:
         (measurable and (how or slots.open))
         or (slots.where and slots.order in ORDERS)
         or everywhere
+        or slots.spot in ("straight", "after")
     ):
         return "measure"
     if slots.concept == "sector" and not slots.sectors:
@@ -613,11 +683,8 @@ def move(kind: NeedKind, slots: Slots) -> NeedKind:
     """Correct the kind by the slots."""
     if slots.quantity == "traffic" and slots.laps:  # laps show something of it
         return "corner_explain" if slots.corners else "lap_explain"
-    if (
-        slots.quantity in UNRECORDED
-        and kind not in _TALK | _KNOWLEDGE
-        and (kind != "run_plan" or slots.quantity == "fuel")
-    ):
+    plans = kind == "run_plan" and slots.quantity not in SPENT
+    if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE and not plans:
         return "unrecorded"
     signs, moves = set(_signs(slots)), read_moves()
     kind = next((to for sign, to in moves.scopes.get(kind, {}).items() if sign in signs), kind)
@@ -650,6 +717,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "asked": slots.open and not slots.why,
         "happened": not (slots.supposes or slots.wishes),
         "mean speed": slots.quantity == "mean_speed",
+        "way between": slots.spot in ("straight", "after") and slots.why,
         "two corners": len(slots.corners) == 2
         and (slots.order in ("more", "fewer") or slots.gains is not None),
         "count said": slots.claims
@@ -671,8 +739,11 @@ def _signs(slots: Slots) -> Iterator[str]:
         "driver alone": slots.alone,
         "trail braking": slots.concept == "trail_brake",
         "ideal lap": slots.concept == "ideal_lap",
+        "several spots": bool(slots.also) and slots.quantity is None,
         "claim": slots.claims,
         "no claim": not slots.claims,
+        "end": slots.order in ("most", "least", "worst"),
+        "best alone": slots.laps == ("best",) and not (slots.amounts or slots.within),
         "lap at an end": len(own) == 1 and slots.order in ("most", "least"),
         "lap by lap": slots.order == "each" and place,
         "which corner": slots.which == "corner",
@@ -681,8 +752,11 @@ def _signs(slots: Slots) -> Iterator[str]:
         "between": slots.between,
         "spread": slots.varies,
         "supposes": slots.supposes,
+        "either pedal": slots.either and slots.pedal is not None,
         "loses": slots.gains is False and slots.quantity == "time",
         "counts": slots.counts,
+        "counts laps": slots.counts_laps,
+        "blames kit": slots.blames_kit,
         "every corner": slots.every_corner,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
@@ -700,6 +774,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         and (
             slots.quantity not in {None, "time", *UNRECORDED}
             or (slots.quantity is None and place and spot and slots.order in ORDERS)
+            or (slots.pedal and place and slots.order == "alike")
         ),
         "no quantity": unmeasured,
         "why": slots.why,
@@ -732,7 +807,8 @@ def _topic(last: Need) -> Topic:
     end = slots.which or ("lap" if listed else "corner" if ranks else None)
     end = "sector" if kind == "sector_rank" or len(slots.sectors) > 1 else end
     number: Noun = "lap" if slots.laps or of_laps else "corner"
-    number = "corner" if slots.corners else "sector" if slots.sectors else number
+    sectors = slots.sectors or kind.startswith("sector_") or slots.concept == "sector"
+    number = "corner" if slots.corners else "sector" if sectors else number
     left_out: Noun = "corner" if end == "corner" else "lap"
     measured = slots.quantity not in (None, "time") or any(_places(slots))
     amount = next(iter(slots.amounts), None) if slots.side else None
@@ -766,6 +842,8 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
         taken |= {"alone": last.alone}
         about_me = slots.gains is not None or slots.claims  # and I brake too early
         taken |= {} if about_me else {"than_me": last.than_me}
+    if slots.spot == "straight" and "corners" in taken:
+        slots = replace(slots, spot="after")
     of_which = {"laps"} if last.which == "lap" else _PLACES
     if slots.which is None and kind in _RANKS and gone.isdisjoint(of_which):
         taken |= {"which": last.which, "varies": slots.varies or last.varies}

@@ -47,6 +47,8 @@ PLAIN: Final = (
         "adds",
         "enough",
         "other_day",
+        "counts_laps",
+        "blames_kit",
     ),
 )
 """Slots that a single phrase of the tables fills."""
@@ -66,6 +68,8 @@ _PLACED: Final[Mapping[str, Quantity]] = {
     "full_throttle": "full_point",
 }
 """What is measured of a pedal in metres."""
+_G_OF: Final[Mapping[str, Quantity]] = {"brake": "brake_g", "throttle": "accel_g"}
+"""Whose g are meant with a pedal."""
 _PLACES: Final = ("corner", "sector", "straight")
 _LEADS: Final = ("gains", "loses", "than_me")
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
@@ -107,11 +111,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     }
     leaves_out = bool(without or words_without or besides)
     denied = _remove_harmless(spoken, language, quantity, leaves_out=leaves_out)
-    asks = _find_asks(plain, denied, language)
-    pedal = _find_first("pedals", plain, language)
-    if asks["how_far"]:
-        of = pedal if quantity in (None, "speed") else quantity  # fr: à combien … je freine
-        quantity = _PLACED.get(of or "", quantity)
+    asks = _find_asks(plain, unranked, denied, language)
+    pedal, quantity = _find_pedal(plain, language, quantity)
+    quantity = _measure_pedal(quantity, pedal, asks)
+    if (first := _find_between(reader, corners, spot, asks, why=flags["why"])) is not None:
+        corners, spot, also = [first], "after", ()
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     apart = laps or words or asks["ranked"] or any(what for what, _ in also)
     order = _find_order(unranked, language, which, quantity, apart=bool(apart))
@@ -142,6 +146,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         order = _find_more(unranked, language) or (None if amounts else order)
     if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
         spot = None  # into turn 1
+    of_lap = which == "lap" and not (laps or words or placed or theirs.others)
+    quantity, order = _rank_lost(quantity, order, asks, of_lap=of_lap)
     named = laps or words or quantity or placed
     if which == "lap" and order == "total" and tables["orders"]["most"].search(unranked):
         order = "most"  # on which lap the most in total
@@ -213,6 +219,51 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     return settle_spot(replace(read, **plainly))
 
 
+def _rank_lost(
+    quantity: Quantity | None, order: str | None, asks: Mapping[str, bool], *, of_lap: bool
+) -> tuple[Quantity | None, str | None]:
+    """Turn the lap on which most was lost into the slowest, if *of_lap*."""
+    lost = of_lap and quantity == "time" and asks["loses"] and order in ("more", "most")
+    return (None, "worst") if lost else (quantity, order)
+
+
+def _find_pedal(
+    text: str, language: Language, quantity: Quantity | None
+) -> tuple[str | None, Quantity | None]:
+    """Return the pedal that a text names, and the quantity: of "brake for it or just lift" the
+    brake."""
+    pedal = _find_first("pedals", text, language)
+    both = pedal == "lift" and words_of(language).tables["pedals"]["brake"].search(text)
+    return ("brake", "brake_point") if both else (pedal, quantity)
+
+
+def _measure_pedal(
+    quantity: Quantity | None, pedal: str | None, asks: Mapping[str, bool]
+) -> Quantity | None:
+    """Return what is measured of a pedal if it is asked how long or how far."""
+    lasts = asks["how_long"] and not (asks["loses"] or asks["gains"])
+    if lasts and pedal == "brake" and quantity in (None, "time", "brake_point"):
+        return "brake_time"
+    if asks["how_far"]:
+        of = pedal if quantity in (None, "speed") else quantity  # fr: à combien … je freine
+        return _PLACED.get(of or "", quantity)
+    return quantity
+
+
+def _find_between(
+    reader: Reader,
+    corners: Sequence[str],
+    spot: Spot | None,
+    asks: Mapping[str, bool],
+    *,
+    why: bool,
+) -> str | None:
+    """Return the first of two corners if the way between them is meant: from its exit to the other,
+    or where time is lost."""
+    means = asks["from_to"] and (spot == "entry_exit" or asks["loses"] or why)
+    return reader.find_before(corners) if means else None
+
+
 def _remove_harmless(
     text: str, language: Language, quantity: Quantity | None, *, leaves_out: bool
 ) -> str:
@@ -227,14 +278,15 @@ def _remove_harmless(
     return text
 
 
-def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
+def _find_asks(text: str, unranked: str, denied: str, language: Language) -> dict[str, bool]:
     """Read how it asks; of alternatives the first says who gains: quicker than Ben, or is he
     quicker.
 
-    *denied* lacks the words that exclude something.
+    *unranked* lacks the words that name a lap by its place, *denied* those that exclude something.
     """
     tables = words_of(language).tables
     asks = {name: pattern.search(text) is not None for name, pattern in tables["asks"].items()}
+    asks["gains"] &= tables["asks"]["gains"].search(unranked) is not None
     asks["enough"] &= tables["flags"]["negated"].search(denied) is None
     if offer := tables["asks"]["offers"].search(text):
         first = text[: offer.start() + 1]
@@ -268,10 +320,12 @@ def _find_more(text: str, language: Language) -> str | None:
 def settle_spot(slots: Slots) -> Slots:
     """Drop the spot if the quantity has one value per corner: "braking into turn 1", or coasting
     before it, which counts from its approach."""
+    if slots.pedal == "lift" and slots.spot in ("straight", "after"):
+        return slots
     named = slots.quantity or slots.pedal or ""
     pedal = named.startswith(("brake", "throttle", "full_point"))
     if (
-        (slots.spot in ("before", "after") and pedal)
+        (slots.spot in ("before", "after", "apex_exit") and pedal)
         or (slots.spot == "before" and slots.quantity == "coasting")
         or (slots.spot == "straight" and pedal and slots.corners)
         or (slots.spot == "entry" and named.startswith("brake") and named != "brake_pressure")
@@ -622,6 +676,11 @@ def _find_measured(
     if len(parts) == 2:
         sides = [f" {part.strip()} " for part in parts]
         quantities = [_find_quantity(side, language) for side in sides]
+        if any(quantities) and not _find_first("names", text, language):  # braking and apex speed
+            quantities = [
+                quantity or _PLACED.get(_find_first("pedals", side, language) or "")
+                for quantity, side in zip(quantities, sides, strict=True)
+            ]
         if all(quantities) and quantities[0] != quantities[1]:
             spots = [next(iter(_find_spots(side, language)), None) for side in sides]
             return quantities[0], spots[0], ((quantities[1], spots[1]),)
@@ -630,8 +689,12 @@ def _find_measured(
 
 
 def _find_quantity(text: str, language: Language) -> Quantity | None:
-    """Find what is measured; words that name it count before words that only suggest it."""
-    name = _find_first("names", text, language) or _find_first("quantities", text, language)
+    """Find what is measured; words that name it count before words that only suggest it, and g are
+    those of the pedal."""
+    if (name := _find_first("names", text, language)) is None:
+        name = _find_first("quantities", text, language)
+        if name == "total_g":
+            name = _G_OF.get(_find_first("pedals", text, language) or "", name)
     return cast("Quantity | None", name)
 
 
@@ -660,6 +723,10 @@ def _find_spots(text: str, language: Language) -> list[Spot]:
     """Find the spots in the order named; from one to another counts as one spot."""
     tables = words_of(language).tables
     starts = {key: match.start() for key, p in tables["spots"].items() if (match := p.search(text))}
+    if "straight" in starts and "exit" in starts:  # the one out of it
+        starts["after"] = starts.pop("exit")
+    if "straight" in starts and not {"before", "after"}.isdisjoint(starts):
+        del starts["straight"]
     spots = cast("list[Spot]", sorted(starts, key=lambda key: starts[key]))
     inner = [spot for spot in get_args(Spot)[:3] if spot in starts]
     if len(inner) == 2 and tables["asks"]["from_to"].search(text):

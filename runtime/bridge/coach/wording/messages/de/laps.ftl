@@ -100,6 +100,8 @@ trend-laps = { $way ->
     [faster] Die Rundenzeiten fielen um { $slope } je Runde
     [late-slower] Zum Schluss hin langsamer
     [late-faster] Zum Schluss hin schneller
+    [row-slower] Die letzten { $row } Runden jede langsamer, zusammen { $change },
+    [row-faster] Die letzten { $row } Runden jede schneller, zusammen { $change },
    *[none] Kein klarer Verlauf der Rundenzeiten
 } über { $count } Runden: die ersten { $few } um { $early }, die letzten { $few } um { $late }; die beste war Runde { $best }.
 trend-quantity = { $where }, { $what }: { $early } in den ersten { $number } Runden, { $late } in den letzten { $number } (Mediane).
@@ -115,9 +117,9 @@ lap-compare = { $level ->
    *[no] Runde { $lap } ({ $time }) ist { $gap } schneller als Runde { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
-    [pair] Die Runden { $lap } und { $other } liegen in der Zeit am nächsten beieinander
-   *[named] Am nächsten an Runde { $lap } liegt in der Zeit Runde { $other }
-}: { $time } und { $other_time }, { $gap } Unterschied.
+    [pair] Die Runden { $lap } ({ $time }) und { $other } ({ $other_time }) liegen in der Zeit am nächsten beieinander
+   *[named] Am nächsten an Runde { $lap } ({ $time }) liegt in der Zeit Runde { $other } ({ $other_time })
+}: { $gap } Unterschied.
 lap-loses = Runde { $lap } verliert am meisten in { $corner }: { $seconds } auf Runde { $other }{ loss-why }.
 lap-loses-here = Runde { $lap } verliert in { $corner } { $seconds } auf Runde { $other }{ loss-why }.
 lap-explain = { $how ->

@@ -97,6 +97,8 @@ trend-laps = { $way ->
     [faster] Lap times fell by { $slope } a lap
     [late-slower] Slower towards the end
     [late-faster] Quicker towards the end
+    [row-slower] Each of the last { $row } laps slower, by { $change } in all,
+    [row-faster] Each of the last { $row } laps quicker, by { $change } in all,
    *[none] No clear trend in lap times
 } over { $count } laps: the first { $few } around { $early }, the last { $few } around { $late }; best on lap { $best }.
 trend-quantity = { $where }, { $what }: { $early } over the first { $number } laps, { $late } over the last { $number } (medians).
@@ -112,9 +114,9 @@ lap-compare = { $level ->
    *[no] Lap { $lap } ({ $time }) is { $gap } quicker than lap { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
-    [pair] Laps { $lap } and { $other } are closest in time
-   *[named] Closest in time to lap { $lap } is lap { $other }
-}: { $time } and { $other_time }, { $gap } apart.
+    [pair] Laps { $lap } ({ $time }) and { $other } ({ $other_time }) are closest in time
+   *[named] Closest in time to lap { $lap } ({ $time }) is lap { $other } ({ $other_time })
+}: { $gap } apart.
 lap-loses = Lap { $lap } loses most in { $corner }: { $seconds } to lap { $other }{ loss-why }.
 lap-loses-here = Lap { $lap } loses { $seconds } to lap { $other } in { $corner }{ loss-why }.
 lap-explain = { $how ->

@@ -97,6 +97,8 @@ trend-laps = { $way ->
     [faster] Los tiempos bajan { $slope } por vuelta
     [late-slower] Más lento hacia el final
     [late-faster] Más rápido hacia el final
+    [row-slower] Las { $row } últimas vueltas cada una más lenta, { $change } en total,
+    [row-faster] Las { $row } últimas vueltas cada una más rápida, { $change } en total,
    *[none] Sin evolución clara de los tiempos
 } en { $count } vueltas: las { $few } primeras en torno a { $early }, las { $few } últimas en torno a { $late }; la mejor, la vuelta { $best }.
 trend-quantity = { $where }, { $what }: { $early } en las { $number } primeras vueltas, { $late } en las { $number } últimas (medianas).
@@ -112,9 +114,9 @@ lap-compare = { $level ->
    *[no] La vuelta { $lap } ({ $time }) es { $gap } más rápida que la vuelta { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
-    [pair] Las vueltas { $lap } y { $other } son las más cercanas en tiempo
-   *[named] La más cercana en tiempo a la vuelta { $lap } es la { $other }
-}: { $time } y { $other_time }, a { $gap }.
+    [pair] Las vueltas { $lap } ({ $time }) y { $other } ({ $other_time }) son las más cercanas en tiempo
+   *[named] La más cercana en tiempo a la vuelta { $lap } ({ $time }) es la { $other } ({ $other_time })
+}: a { $gap }.
 lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } respecto a la vuelta { $other }{ loss-why }.
 lap-loses-here = Vuelta { $lap }, { $corner }: { $seconds } perdidos respecto a la vuelta { $other }{ loss-why }.
 lap-explain = { $how ->

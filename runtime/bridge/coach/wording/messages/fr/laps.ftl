@@ -97,6 +97,8 @@ trend-laps = { $way ->
     [faster] Les temps baissent de { $slope } par tour
     [late-slower] Plus lent vers la fin
     [late-faster] Plus rapide vers la fin
+    [row-slower] Les { $row } derniers tours chacun plus lent, { $change } en tout,
+    [row-faster] Les { $row } derniers tours chacun plus rapide, { $change } en tout,
    *[none] Pas d'évolution nette des temps
 } sur { $count } tours : les { $few } premiers vers { $early }, les { $few } derniers vers { $late } ; le meilleur est le tour { $best }.
 trend-quantity = { $where }, { $what } : { $early } sur les { $number } premiers tours, { $late } sur les { $number } derniers (médianes).
@@ -112,9 +114,9 @@ lap-compare = { $level ->
    *[no] Le tour { $lap } ({ $time }) est { $gap } plus rapide que le tour { $other } ({ $other_time })
 }.
 lap-alike = { $to ->
-    [pair] Les tours { $lap } et { $other } sont les plus proches en temps
-   *[named] Le plus proche du tour { $lap } en temps est le tour { $other }
-} : { $time } et { $other_time }, { $gap } d'écart.
+    [pair] Les tours { $lap } ({ $time }) et { $other } ({ $other_time }) sont les plus proches en temps
+   *[named] Le plus proche du tour { $lap } ({ $time }) en temps est le tour { $other } ({ $other_time })
+} : { $gap } d'écart.
 lap-loses = Tour { $lap }, plus grosse perte : { $corner }, { $seconds } sur le tour { $other }{ loss-why }.
 lap-loses-here = Tour { $lap }, { $corner } : { $seconds } perdues sur le tour { $other }{ loss-why }.
 lap-explain = { $how ->
