@@ -21,7 +21,7 @@ from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.memory import Memory, Trace, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
-from runtime.bridge.coach.need import Need, NeedKind, Reading, Slots, asks
+from runtime.bridge.coach.need import Need, NeedKind, Reading, Slots
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.sql import Queries, statement_in
@@ -31,6 +31,7 @@ from runtime.bridge.coach.understanding.classify import (
     read_weights,
     write_weights,
 )
+from runtime.bridge.coach.understanding.hazards import KEYS
 from runtime.bridge.coach.understanding.read import (
     USUAL,
     asks_to_keep,
@@ -67,8 +68,10 @@ UNSAFE: Final = frozenset("incidents-none danger-do wet-do".split())
 """Facts left out after a safety message: a driver who reports an incident is not told that there
 was none, and advice was given."""
 TALK: Final[frozenset[NeedKind]] = frozenset({"thanks", "greeting", "who", "style", "abilities"})
-"""Needs that have nothing to do with a danger."""
-EVENTS: Final = frozenset(("incidents", "incident_explain", "balance"))
+"""Needs that end the talk of a danger if nothing else is said."""
+SHORT: Final = 3
+"""The most words of that."""
+EVENTS: Final[frozenset[NeedKind]] = frozenset({"incidents", "incident_explain", "balance"})
 """Needs that ask whether the data show something of a danger."""
 MILD: Final = frozenset("near_miss rain heat flat_out_dare fear unsure".split())
 """Dangers that do not keep a driver off the track."""
@@ -287,14 +290,15 @@ class _Answering:
         units = reading.units or self._talk.units or question.units
         speeds = reading.speeds or (None if reading.units else self._talk.speeds)
         language = question.language or reading.language
-        return replace(reading, language=language, units=units, speeds=speeds)
+        hazard = self._find_open_hazard(reading)
+        return replace(reading, language=language, units=units, speeds=speeds, hazard=hazard)
 
     async def _look_up(
         self, context: Context, reading: Reading, words: Words
     ) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """Return the facts of an answer, at least one, and questions to ask instead."""
         facts: list[Fact] = []
-        hazard = reading.hazard or self._find_open_hazard(reading)
+        hazard = reading.hazard
         if hazard is not None:
             facts.append(Fact(f"hazard-{hazard}"))
         # a driver who mentions the brakes asks whether the data show it
@@ -326,17 +330,19 @@ class _Answering:
         return (*lead, Fact("did-you-mean", {"choices": choices})), texts
 
     def _find_open_hazard(self, reading: Reading) -> str | None:
-        """Return the danger of the previous question if this one may continue it."""
+        """Return the danger of the question, or of the one before while it is played down: until
+        something else is asked."""
         before = self._talk.reading.hazard if self._talk.reading is not None else None
-        if before is None or not reading.needs:
-            return before
+        if before is None or before in MILD:
+            return reading.hazard or (before if not reading.needs else None)
+        if reading.hazard is not None or not reading.needs:
+            return min((before, reading.hazard or before), key=KEYS.index)
         quantities = {need.slots.quantity for need in reading.needs}
         about = any(quantity and quantity.startswith(before[:5]) for quantity in quantities)
-        about |= any(need.kind in EVENTS for need in reading.needs)
-        plain = all(need.kind not in TALK and not asks(need.slots) for need in reading.needs)
-        drives = any(need.kind in DRIVING for need in reading.needs) or plain  # I'll take it easy
-        drives &= before not in MILD
-        return before if about or drives else None
+        about |= any(need.kind in EVENTS | DRIVING for need in reading.needs)
+        talks = len(reading.text.split()) <= SHORT and reading.needs[0].kind in TALK
+        asks = any(need.slots.open or need.slots.where for need in reading.needs)
+        return before if about or not (talks or asks) else None
 
     async def _tell(self, context: Context, reading: Reading, need: Need) -> tuple[Fact, ...]:
         owner = self._owner

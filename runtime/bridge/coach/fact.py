@@ -35,7 +35,7 @@ Basis: TypeAlias = Literal[
     "earlier",  # the driver's earlier sessions
 ]
 
-Verdict: TypeAlias = Literal["yes", "no", "right", "wrong", "partly"]
+Verdict: TypeAlias = Literal["yes", "no", "right", "wrong", "partly", "somewhere"]
 
 
 class Value(NamedTuple):

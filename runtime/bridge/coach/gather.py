@@ -190,6 +190,7 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
         scene.driver,
         rivals,
         longest=max(lengths, key=lambda name: lengths[name], default=""),
+        minutes=int(drive.best.duration_s // 60) if drive is not None else 0,
         circuit=scene.track.name if scene.track else "",
     )
 

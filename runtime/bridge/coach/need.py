@@ -334,13 +334,6 @@ def find_runs(laps: Iterable[Lap]) -> tuple[tuple[int, ...], ...]:
     return tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])
 
 
-def asks(slots: Slots) -> bool:
-    """Whether a text asks something, or names a place: else it only states something."""
-    questions = slots.open or slots.whether or slots.where or slots.why or slots.which
-    places = slots.corners or slots.sectors or slots.straights or slots.drivers
-    return bool(questions or places or slots.quantity)
-
-
 @dataclass(frozen=True)
 class Need:
     """One request of a question."""

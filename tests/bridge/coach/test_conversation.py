@@ -210,6 +210,9 @@ async def test_danger_is_answered_first_and_alone(shared: Bridge) -> None:
         ("the brake pedal went soft", "it's only five laps and I'll take it steady", True),
         ("the steering shakes badly", "pero ¿se nota algo raro en los datos?", True),
         ("the brake pedal went soft", "thanks", False),
+        ("the brake pedal went soft", "they're fine after cooling, back out?", True),
+        ("I had a beer", "only one beer, that's ok, no?", True),
+        ("I had a beer", "what was my best lap", False),
         ("can I take turn 1 flat", "I have 20 minutes left, what do I do with them", False),
     ],
 )

@@ -227,12 +227,28 @@ def test_who_is_said_to_have_driven_more_laps_is_checked(*, than_me: bool) -> No
     assert tell("lap_count", said, side)[0].verdict == ("right" if more == than_me else "wrong")
 
 
-def test_why_a_straight_is_slow_is_told_by_the_exit_before_it() -> None:
+def test_why_a_straight_is_slow_is_told_by_the_corners_at_its_ends() -> None:
     facts = tell("measure", Slots(straights=("Machair Straight",), quantity="time", why=True))
     assert facts[0].place
     assert facts[0].place.straight == "Machair Straight"
-    assert {fact.place.corner for fact in facts[1:] if fact.place} <= {"Turn 3", None}
+    assert {fact.place.corner for fact in facts[1:] if fact.place} <= {"Turn 3", "Turn 4", None}
     assert len(facts) > 1
+
+
+def test_what_is_so_in_some_corners_is_not_so_everywhere() -> None:
+    asked = Slots(quantity="brake_point", order="early", every_corner=True, whether=True)
+    first, *rest = tell("measure", asked)
+    assert first.verdict == "somewhere"
+    assert not any(fact.verdict for fact in rest)
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(0.0, "right"), (30.0, "wrong")])
+def test_a_claimed_difference_is_checked_by_its_size(more: float, verdict: str) -> None:
+    slots = Slots(corners=("Turn 11",), quantity="brake_point", order="early", drivers=("Ben",))
+    apart = tell("measure", slots)[0].values["difference"]
+    assert isinstance(apart, Value)
+    claim = replace(slots, claims=True, amounts=(Value(apart.number + more, "m"),))
+    assert tell("measure", claim)[0].verdict == verdict
 
 
 @pytest.mark.parametrize(("gains", "verdict"), [(True, "wrong"), (False, "right")])

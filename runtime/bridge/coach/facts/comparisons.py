@@ -26,6 +26,7 @@ from runtime.bridge.analysis.quantities import (
     find_passes_in,
     find_peak,
     find_straight,
+    find_straight_beside,
     list_corners,
     name_sector,
 )
@@ -82,6 +83,8 @@ _LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
 """The order of lap times that a lap's name stands for."""
 JUDGED: Final = ("early", "late", "high", "low")
 """Orders that compare with a corner's best pass."""
+_ABOUT: Final = 0.25
+"""Share of a claimed difference by which it may be off."""
 _FEW: Final = 4
 """More laps than this are counted, not listed."""
 _Passes: TypeAlias = tuple[Drive, Mapping[str, Pass]]
@@ -150,7 +153,7 @@ def tell(view: View) -> Facts:
     longest = slots.quantity == "full_throttle" and slots.order in RISES
     if longest and not (slots.corners or rivals):
         return _tell_longest(view)
-    if slots.side is not None and (facts := tell_limit(view)):
+    if slots.side is not None and not rivals and (facts := tell_limit(view)):
         return facts
     if _ranks(view):
         return _tell_rank(view)
@@ -253,6 +256,7 @@ def _explain_straight(view: View, road: str, bend: str | None) -> Facts:
     """Explain the time of a straight: rolling or lifting there more than the quickest other driver,
     and the exit of the corner before it."""
     others = view.rivals or [(name, of.drive) for name, of in view.scene.rivals.items()]
+    bend = _find_guilty(view, road, bend)
     told: list[Fact] = []
     for quantity in ("coasting", "full_throttle") if others else ():
         name, rival = min(others, key=lambda other: other[1].best.duration_s)
@@ -265,6 +269,25 @@ def _explain_straight(view: View, road: str, bend: str | None) -> Facts:
             told += [_against(view, pair[0], name, rival)] * (apart > APART[pair[0].unit])
     slots = replace(view.slots, corners=(bend or "",), straights=(), spot="exit", quantity=None)
     return (*told[:1], *(TELLERS["corner_explain"](view.scene, slots) if bend else ()))
+
+
+def _find_guilty(view: View, road: str, bend: str | None) -> str | None:
+    """Return the corner that costs more on a straight: the one before it by its exit, or the one
+    after it by its entry, where braking begins."""
+    behind = next(
+        (
+            corner.name
+            for corner in list_corners(view.drive)
+            if (ahead := find_straight_beside(view.drive, corner.name, behind=False))
+            and ahead.name == road
+        ),
+        "",
+    )
+    both = replace(view.slots, corners=(bend or "", behind), straights=(), spot=None, quantity=None)
+    lost = {loss.corner: loss for loss in reviews.compare_widest(view.scene, both).lost_here}
+    if bend in lost and behind in lost and lost[behind].entry_s > lost[bend].exit_s:
+        return behind
+    return bend
 
 
 def _share(view: View, spread: Spread) -> Facts:
@@ -647,8 +670,9 @@ def _compare(
         so = not level and not so
     so = level if slots.order == "alike" else so != slots.enough
     claimed = next((amount.number for amount in slots.amounts if amount.unit == spread.unit), 0.0)
-    if slots.claims and abs(apart) < claimed - APART[spread.unit]:  # 10 km/h claimed, 5 measured
-        so = False
+    sized = claimed and not slots.enough and slots.side is None
+    if sized and abs(abs(apart) - claimed) > max(APART[spread.unit], _ABOUT * claimed):
+        so = False  # 10 km/h claimed, 5 measured
     usual = (spread.usual, other.usual or (other.value if other.driver else spread.usual))
     side, shown = orient(quantity, own.value, other.value, *usual)
     values: dict[str, Cell] = {**label(spread), "side": side}
@@ -753,7 +777,7 @@ def _tell_judge(view: View) -> Facts:
     """Judge a quantity at the named places; else find the corners it is true of."""
     slots, drive = view.slots, view.drive
     quantity, spot, places = slots.quantity or "speed", slots.spot, places_of(drive, slots)
-    lap = next(iter(view.listed), choose_stand_in(drive))
+    lap = view.listed[0] if len(view.listed) == 1 else choose_stand_in(drive)
     if slots.laps == ("best",):  # than on my best lap
         view, lap = view.about(laps=()), 0
     corners = quantity in CORNERS_ONLY or spot not in (None, "lap") or slots.where
@@ -779,8 +803,12 @@ def _tell_judge(view: View) -> Facts:
     end = end_of(quantity, high=is_high(quantity, slots.order) != slots.wishes)
     guilty = [fact for fact in weighed if fact.gain_s is not None]
     guilty = [fact for fact in guilty if fact.values["compared"] == end]
+    guilty.sort(key=lambda fact: -(fact.gain_s or 0.0))
+    if slots.every_corner and 0 < len(guilty) < len(weighed) and guilty[0].verdict:
+        rest = (replace(fact, verdict=None) for fact in guilty[1:3])
+        return (replace(guilty[0], verdict="somewhere"), *rest)
     if guilty:
-        return tuple(sorted(guilty, key=lambda fact: -(fact.gain_s or 0.0))[:3])
+        return tuple(guilty[:3])
     nowhere: dict[str, Cell] = {"count": len(weighed), "other": "none", "compared": end}
     return (view.fact("judge-nowhere", {**weighed[0].values, **nowhere}),)
 
@@ -1055,7 +1083,9 @@ def _check_loss(view: View, where: str) -> Facts:
         else loss.seconds <= compared.lost[-1].seconds + WORTH_S
     )
     if order in RISES:  # more time
-        so = loss.seconds > WORTH_S if compared.other else compared.lost[0] is loss
+        row = compared.lost[:: -1 if view.slots.than_me else 1]
+        ranked = row[min(view.slots.place, len(row)) - 1] is loss
+        so = loss.seconds > WORTH_S if compared.other and not view.slots.than_me else ranked
     elif order not in ORDERED:
         so = loss.seconds > WORTH_S and fits_claim(view.slots, loss.seconds)
     worst = () if compared.lost[0] is loss else reviews.loss_rank(compared.about(corners=()))[:1]

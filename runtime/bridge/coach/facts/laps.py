@@ -221,8 +221,10 @@ def _tell_spread(view: View) -> Facts:
     values: dict[str, Cell] = {"low": lap_time(low), "high": lap_time(high), "spread": span(spread)}
     values |= {"width": span(high - low), "judged": judge_spread(pool), **_which(view, pool)}
     facts = [view.fact("lap-spread", values, pool)]
-    if view.slots.whether:
-        facts = [judge(facts[0], view.slots, so=values["judged"] != Term("spread", "uneven"))]
+    said = next((amount.number for amount in view.slots.amounts if amount.unit == "s"), None)
+    if view.slots.whether or (said is not None and view.slots.claims):
+        even = values["judged"] != Term("spread", "uneven")
+        facts = [judge(facts[0], view.slots, so=even if said is None else high - low <= said)]
     if view.slots.which == "lap":  # one lap alone is not steady; the nearest to the usual one is
         lap = min(pool, key=lambda lap: abs(lap.duration_s - usual_s(pool)))
         values = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}

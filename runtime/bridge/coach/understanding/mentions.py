@@ -58,7 +58,7 @@ _PIECE: Final = re.compile(
     r"|[^\s\w'\u2019]"
 )
 _LAP_TIME: Final = re.compile(r"(\d+)[:'\u2032](\d{2}(?:[.,]\d+)?)")
-_DOTTED_TIME: Final = re.compile(r"([12])\.([0-5]\d)")
+_DOTTED_TIME: Final = re.compile(r"([12])[.,]([0-5]\d)")
 """A lap time without a unit, as many write it: under 1.54."""
 _END: Final = frozenset(("", *",.?!;:"))
 _ENDS: Final = ("most", "least", "worst")
@@ -115,6 +115,8 @@ class Names:
     """None: the question follows no other."""
     longest: str = ""
     """Name of the longest straight."""
+    minutes: int = 0
+    """Whole minutes of the best lap: of "under 54"."""
     circuit: str = ""
     """Name of the circuit."""
 

@@ -139,7 +139,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     side = next((side for side in get_args(Side) if asks[side]), None)
     limits = side or (flags["claims"] and (quantity or spot or corners))
     if limits and not amounts and (bare := _find_bare(plain, language)):
-        quantity, amounts = _complete_limit(bare, quantity, topic.amount, find_units(text))
+        of_laps = not (corners or spot or words_of(language).lists["lap"].isdisjoint(tokens))
+        minutes = names.minutes * of_laps  # laps under 54
+        quantity, amounts = _complete_limit(bare, quantity, topic.amount, find_units(text), minutes)
     quantity = _find_limited(quantity, amounts, sided=side is not None)
     lowest = spot == "apex" or (quantity == "speed" and corners and amounts)
     if lowest and order in ("most", "least") and flags["claims"]:  # the slowest point
@@ -568,13 +570,19 @@ def _is_end(lap: Lap) -> bool:
 
 
 def _complete_limit(
-    bare: float, quantity: Quantity | None, previous: Value | None, units: Units | None
+    bare: float,
+    quantity: Quantity | None,
+    previous: Value | None,
+    units: Units | None,
+    minutes: int,
 ) -> tuple[Quantity | None, tuple[Value, ...]]:
-    """Return the quantity and value of a limit without a unit; *previous* is the limit before
-    it."""
+    """Return the quantity and value of a limit without a unit; *previous* is the limit before it,
+    *minutes* those of a lap time if laps are limited, else 0."""
+    if quantity is None and minutes and bare < 60:
+        return None, (Value(60.0 * minutes + bare, "lap_time"),)
     if quantity is None and previous is not None:
-        minutes = previous.number // 60 * 60 if previous.unit == "lap_time" else 0
-        return None, (Value(minutes + bare, previous.unit),)
+        before = previous.number // 60 * 60 if previous.unit == "lap_time" else 0
+        return None, (Value(before + bare, previous.unit),)
     if quantity is None or quantity == "speed":
         factor, unit = FACTORS["mph" if units == "imperial" else "km/h"]
         return "speed", (Value(bare * factor, unit),)

@@ -51,6 +51,7 @@ verdict-no = Nein:{" "}
 verdict-right = Stimmt:{" "}
 verdict-wrong = Stimmt nicht:{" "}
 verdict-partly = Nicht in jeder Runde:{" "}
+verdict-somewhere = Nicht überall:{" "}
 measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $placed ->
     [yes] , { $place }
    *[no] {""}

@@ -51,6 +51,7 @@ verdict-no = No:{" "}
 verdict-right = Right:{" "}
 verdict-wrong = Not so:{" "}
 verdict-partly = Not on every lap:{" "}
+verdict-somewhere = Not everywhere:{" "}
 measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } on the best lap (lap { $lap }){ $placed ->
     [yes] , { $place }
    *[no] {""}

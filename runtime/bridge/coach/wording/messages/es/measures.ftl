@@ -51,6 +51,7 @@ verdict-no = No:{" "}
 verdict-right = Correcto:{" "}
 verdict-wrong = No es así:{" "}
 verdict-partly = No en todas las vueltas:{" "}
+verdict-somewhere = No en todas partes:{" "}
 measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $placed ->
     [yes] , { $place }
    *[no] {""}

@@ -51,6 +51,7 @@ verdict-no = Non :{" "}
 verdict-right = Exact :{" "}
 verdict-wrong = Non :{" "}
 verdict-partly = Pas à chaque tour :{" "}
+verdict-somewhere = Pas partout :{" "}
 measure-best = { $where }, { $what }{ $at }{ lap-who } : { $best }{ $side } au meilleur tour (tour { $lap }){ $placed ->
     [yes] , { $place }
    *[no] {""}
