@@ -166,13 +166,18 @@ def find_straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight
     )
 
 
-def find_corner_before(drive: Drive, straight: Straight) -> str | None:
-    """Find the corner that leads onto a straight."""
-    ways = {
-        (straight.start_m - corner.exit.distance_m + 1.0) % drive.length_m: corner.name
-        for corner in list_corners(drive)
-    }
-    return ways[min(ways)] if ways else None
+def find_corners_beside(drive: Drive, straight: Straight) -> tuple[str, str] | None:
+    """Find the corner that leads onto a straight, and the one that it leads to."""
+    corners, length = list_corners(drive), drive.length_m
+    if not corners:
+        return None
+    before = min(
+        corners, key=lambda corner: (straight.start_m - corner.exit.distance_m + 1.0) % length
+    )
+    after = min(
+        corners, key=lambda corner: (corner.entry.distance_m - straight.end_m + 1.0) % length
+    )
+    return before.name, after.name
 
 
 def find_peak(drive: Drive, quantity: str, lap: int) -> str | None:

@@ -21,12 +21,11 @@ from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import (
     CORNERS_ONLY,
     SUMS,
-    find_corner_before,
+    find_corners_beside,
     find_longest_full_throttle,
     find_passes_in,
     find_peak,
     find_straight,
-    find_straight_beside,
     list_corners,
     name_sector,
 )
@@ -83,6 +82,8 @@ _LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
 """The order of lap times that a lap's name stands for."""
 JUDGED: Final = ("early", "late", "high", "low")
 """Orders that compare with a corner's best pass."""
+_ROLLING: Final[Mapping[Quantity, int]] = {"coasting": 1, "full_throttle": -1}
+"""What shows rolling or lifting on a straight, and whether more or less of it does."""
 _ABOUT: Final = 0.25
 """Share of a claimed difference by which it may be off."""
 _FEW: Final = 4
@@ -243,51 +244,33 @@ def tell_values(view: View) -> Facts:
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= WORTH_S]
         facts += [beside_best.state("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
-    bend = find_corner_before(drive, straight) if straight else None
-    if straight and slots.why:
-        return (*facts[:1], *_explain_straight(view, straight.name, bend)[:3])
-    spread = find_spread(drive, "speed", bend, "exit") if bend else None
+    ends = find_corners_beside(drive, straight) if straight else None
+    if straight and ends and slots.why:
+        return (*facts[:1], *_explain_straight(view, straight.name, ends)[:3])
+    spread = find_spread(drive, "speed", ends[0], "exit") if ends else None
     if spread and quantity == "speed" and rivals:
         facts.append(_against(view, spread, *rivals[0]))
     return tuple(facts)
 
 
-def _explain_straight(view: View, road: str, bend: str | None) -> Facts:
+def _explain_straight(view: View, road: str, ends: tuple[str, str]) -> Facts:
     """Explain the time of a straight: rolling or lifting there more than the quickest other driver,
-    and the exit of the corner before it."""
+    and what costs more, the exit of the corner before it or the entry of the one after it, where
+    braking begins."""
     others = view.rivals or [(name, of.drive) for name, of in view.scene.rivals.items()]
-    bend = _find_guilty(view, road, bend)
     told: list[Fact] = []
-    for quantity in ("coasting", "full_throttle") if others else ():
+    for quantity, sign in _ROLLING.items() if others else ():
         name, rival = min(others, key=lambda other: other[1].best.duration_s)
-        pair = (
-            find_spread(view.drive, quantity, road, None),
-            find_spread(rival, quantity, road, None),
-        )
-        if pair[0] and pair[1]:
-            apart = (pair[0].usual.number - pair[1].usual.number) * (-1) ** (quantity != "coasting")
-            told += [_against(view, pair[0], name, rival)] * (apart > APART[pair[0].unit])
-    slots = replace(view.slots, corners=(bend or "",), straights=(), spot="exit", quantity=None)
-    return (*told[:1], *(TELLERS["corner_explain"](view.scene, slots) if bend else ()))
-
-
-def _find_guilty(view: View, road: str, bend: str | None) -> str | None:
-    """Return the corner that costs more on a straight: the one before it by its exit, or the one
-    after it by its entry, where braking begins."""
-    behind = next(
-        (
-            corner.name
-            for corner in list_corners(view.drive)
-            if (ahead := find_straight_beside(view.drive, corner.name, behind=False))
-            and ahead.name == road
-        ),
-        "",
-    )
-    both = replace(view.slots, corners=(bend or "", behind), straights=(), spot=None, quantity=None)
-    lost = {loss.corner: loss for loss in reviews.compare_widest(view.scene, both).lost_here}
-    if bend in lost and behind in lost and lost[behind].entry_s > lost[bend].exit_s:
-        return behind
-    return bend
+        own, its = (find_spread(side, quantity, road, None) for side in (view.drive, rival))
+        if own and its and sign * (own.usual.number - its.usual.number) > APART[own.unit]:
+            told.append(_against(view, own, name, rival))
+    slots = replace(view.slots, corners=ends, straights=(), spot=None, quantity=None)
+    lost = {loss.corner: loss for loss in reviews.compare_widest(view.scene, slots).lost_here}
+    leaves = lost[ends[0]].exit_s if ends[0] in lost else 0.0
+    enters = lost[ends[1]].entry_s if ends[1] in lost else 0.0
+    side: tuple[str, Spot] = (ends[1], "entry") if enters > leaves else (ends[0], "exit")
+    guilty = replace(slots, corners=side[:1], spot=side[1])
+    return (*told[:1], *TELLERS["corner_explain"](view.scene, guilty))
 
 
 def _share(view: View, spread: Spread) -> Facts:

@@ -267,13 +267,19 @@ def _sectors(of: View) -> list[Fact]:
         values |= {"own": span(part.a_s or 0.0), "theirs": span(part.b_s or 0.0)}
         place = Place(None, at, None, part.span.start_m, part.span.end_m)
         fact = _fact(of, "rival-sector", values, place=place, gain_s=behind)
-        sign = 1 if asks_for_gains(of.slots) else -1  # of a gap that contradicts the question
-        premise = of.slots.gains is not None and not of.slots.whether and sign * behind >= WORTH_S
-        facts.append(replace(fact, verdict="wrong") if premise else fact)
+        facts.append(_correct_premise(of, fact, behind))
     if (which or not chosen) and len(gaps) == 3:
         values = {f"s{at}": gap(part.delta_s or 0.0) for at, part in gaps.items()}
         facts.append(_fact(of, "rival-sectors", values))
     return facts
+
+
+def _correct_premise(of: View, fact: Fact, behind_s: float) -> Fact:
+    """Say that it is not so if the question supposes a gain where time is lost, or the other way
+    round."""
+    sign = 1 if asks_for_gains(of.slots) else -1
+    supposes = of.slots.gains is not None and not of.slots.whether
+    return replace(fact, verdict="wrong") if supposes and sign * behind_s >= WORTH_S else fact
 
 
 def tell_sectors(of: View) -> Facts:
@@ -310,10 +316,7 @@ def _tell_how(of: View) -> Facts:
         first += _split(of)
     alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
     corners = _tell_named(of)[:2] if of.slots.corners else [_loss(of, loss)]
-    sign = 1 if wins else -1  # of a loss that contradicts the question
-    supposed = of.slots.gains is not None and not of.slots.whether
-    if supposed and sign * loss.seconds >= WORTH_S:
-        corners[0] = replace(corners[0], verdict="wrong")
+    corners[0] = _correct_premise(of, corners[0], loss.seconds)
     return (*first, *corners, *(_differences(of, loss.corner) or (alike,)))
 
 

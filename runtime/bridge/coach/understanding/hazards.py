@@ -4,7 +4,8 @@ Example sentences decide (``hazards/examples/<language>.yaml``): the classifier 
 likelier the nearest danger is than ordinary racing talk, of the whole text, or, if much likelier,
 of one clause. If a phrase of
 ``hazards/phrases/<language>.yaml`` matches (one of ``says`` and none of ``unless``), or words of
-``hazards/phrases/signs.yaml`` do, the examples only have to leave the danger possible. The answer
+``hazards/phrases/signs.yaml`` do, the examples only have to leave the danger possible; which one it
+is the phrase or the words say. The answer
 is the message ``hazard-<key>``.
 """
 
@@ -161,8 +162,8 @@ def find_hazard(text: str, names: Names) -> str | None:
         for sentence in sentences
         for key in load_signs(language).find(sentence)
     }
-    if whole > LIKELY or margin > CLEARLY:
-        return near if near in signed or not signed else min(signed, key=KEYS.index)
+    if (whole > LIKELY or margin > CLEARLY) and (near in signed or not signed):
+        return near
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
 
 
